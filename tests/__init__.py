@@ -2,7 +2,7 @@
 
 import os
 
-from tests.helpers.engine_modes import take_plain_engine
-
 if os.environ.get("KSTREAM_PLAN_PLAIN"):
+    from tests.helpers.engine_modes import take_plain_engine
+
     take_plain_engine()

@@ -17,11 +17,9 @@ cdef class ConstrainedPrioritySet:
     cdef int64_t bar  # whoever is heavier is held back
     cdef Py_ssize_t up_to_bar  # how many are not heavier
     cdef int32_t[::1] handled_source, handled_destination  # by movement; source -1: nothing was moved
-    cdef int8_t[::1] handled_gain, handled_loss, handled_emptied
-    cdef int64_t[::1] handled_first  # by movement: where its candidates begin
+    cdef int8_t[::1] handled_gain, handled_loss, handled_refills, handled_polled
     cdef Py_ssize_t n_handled
-    cdef int32_t[::1] candidates  # of all movements, one after the other
-    cdef Py_ssize_t n_candidates
+    cdef bint complete  # whether it has seen all movements of the decision
     cdef Py_ssize_t known_from  # the array of the queue before this movement follows from the keys alone
     cdef bint exact  # whether the queue is there as Java has it
     cdef Py_ssize_t n_replayed, n_heap  # movements that it has seen; its size
@@ -30,23 +28,19 @@ cdef class ConstrainedPrioritySet:
     cdef int8_t[::1] is_wanted
 
     @cython.locals(i=Py_ssize_t)
-    cpdef void begin(self, int64_t[::1] counts) except *
-    @cython.locals(at=Py_ssize_t, place=Py_ssize_t, key=int64_t, was=int64_t, offered=int64_t, now=int64_t)
+    cpdef void begin(self, int64_t[::1] counts, bint complete) except *
+    @cython.locals(at=Py_ssize_t, key=int64_t, was=int64_t, offered=int64_t, now=int64_t)
     cpdef void handle(
-        self, int32_t[::1] candidates, Py_ssize_t n, int32_t source, int32_t destination, int gain, int loss, bint emptied
+        self, int32_t source, int32_t destination, int gain, int loss, int refills, bint polled
     ) except *
     @cython.locals(place=Py_ssize_t, first=int64_t, above=int64_t, key=int64_t)
-    cpdef int32_t choose(self, int32_t[::1] candidates, Py_ssize_t n) except -1
+    cpdef int32_t choose(self, int32_t[::1] candidates, Py_ssize_t n) except -2
     cdef int64_t _key(self, Py_ssize_t instance, int64_t count) noexcept
     cdef void _set_bar(self) except *
     @cython.locals(room=Py_ssize_t)
-    cdef void _grow_handled(self, Py_ssize_t n) except *
-    @cython.locals(
-        key=int64_t, was=int64_t, above=int64_t, polled=bint, place=Py_ssize_t
-    )
-    cdef void _look(
-        self, int32_t[::1] candidates, Py_ssize_t n, int32_t source, int32_t destination, int64_t offered, int64_t now
-    ) except *
+    cdef void _grow_handled(self) except *
+    @cython.locals(above=int64_t, place=Py_ssize_t)
+    cdef void _look(self, int64_t key, int64_t was, int64_t offered, int64_t now, bint polled) except *
     @cython.locals(at=Py_ssize_t)
     cdef int64_t _heaviest_above(self, int64_t key) noexcept
     @cython.locals(at=Py_ssize_t)
@@ -65,10 +59,10 @@ cdef class ConstrainedPrioritySet:
     cdef int32_t _first_in_java(self, int32_t[::1] candidates, Py_ssize_t n) except -2
     @cython.locals(at=Py_ssize_t, i=Py_ssize_t)
     cdef void _fill_heap(self) noexcept
-    @cython.locals(source=int32_t, destination=int32_t, found=int32_t, first=Py_ssize_t, end=Py_ssize_t)
+    @cython.locals(source=int32_t, destination=int32_t, _=Py_ssize_t)
     cdef void _replay(self, Py_ssize_t at) except *
-    @cython.locals(at=Py_ssize_t, n_refused=Py_ssize_t, found=int32_t, instance=int32_t)
-    cdef int32_t _poll(self, int32_t[::1] candidates, Py_ssize_t begin, Py_ssize_t end) except -2
+    @cython.locals(n_refused=Py_ssize_t, found=int32_t, instance=int32_t)
+    cdef int32_t _poll(self) except -2
     @cython.locals(buckets=Py_ssize_t, at=Py_ssize_t, bucket=Py_ssize_t, instance=int32_t, total=int32_t, here=int32_t)
     cdef void _offer_refused(self, Py_ssize_t number) noexcept
     cdef void _offer(self, int32_t instance) noexcept

@@ -67,10 +67,10 @@ class ConstrainedPrioritySet:
         self.n_steps = 0
         self.bar, self.up_to_bar = HEAVIEST, 0
         self.handled_source, self.handled_destination = zeros("i", 64), zeros("i", 64)
-        self.handled_gain, self.handled_loss, self.handled_emptied = zeros("b", 64), zeros("b", 64), zeros("b", 64)
-        self.handled_first = zeros("q", 65)
-        self.n_handled = self.n_candidates = self.n_replayed = self.known_from = 0
-        self.candidates = zeros("i", 64)
+        self.handled_gain, self.handled_loss = zeros("b", 64), zeros("b", 64)
+        self.handled_refills, self.handled_polled = zeros("b", 64), zeros("b", 64)
+        self.n_handled = self.n_replayed = self.known_from = 0
+        self.complete = True
         self.exact = False
         self.heap, self.heap_aside, self.n_heap = zeros("i", self.number + 1), zeros("i", self.number + 1), 0
         self.refused, self.in_buckets = zeros("i", self.number), zeros("i", self.number)
@@ -78,10 +78,16 @@ class ConstrainedPrioritySet:
         self.heap_counts, self.heap_keys = zeros("q", self.number), zeros("q", self.number)
         self.is_wanted = zeros("b", self.number)
 
-    def begin(self, counts: Column) -> None:
-        """Begin with so many tasks on each instance, all of which are offered in order."""
-        self.n_steps = self.n_handled = self.n_candidates = self.n_replayed = self.known_from = self.up_to_bar = 0
-        self.exact = False
+    def begin(self, counts: Column, complete: bool) -> None:
+        """Begin with so many tasks on each instance.
+
+        Args:
+            counts: the tasks by instance.
+            complete: whether this is where the decision begins: all are offered in order. Else movements were handled
+                before, and the next one begins with a poll that accepts none.
+        """
+        self.n_steps = self.n_handled = self.n_replayed = self.known_from = self.up_to_bar = 0
+        self.exact, self.complete = False, complete
         for i in range(self.number):
             self.counts[i] = counts[i]
             self.keys[i] = self._key(i, counts[i])
@@ -90,41 +96,35 @@ class ConstrainedPrioritySet:
         if self.up_to_bar < self.enough or self.up_to_bar > self.enough + 2 * SPARE:
             self._set_bar()
 
-    def handle(
-        self, candidates: Column, n: int, source: int, destination: int, gain: int, loss: int, emptied: bool
-    ) -> None:
+    def handle(self, source: int, destination: int, gain: int, loss: int, refills: int, polled: bool) -> None:
         """Take in a movement.
 
         Args:
-            candidates: the instances that the poll accepted, the first ``n`` of these.
-            n: how many; a poll that accepts none empties the queue and fills it anew.
             source: the instance that gets the task meanwhile; -1: nothing was moved.
             destination: the instance of the target.
             gain: whether the source weighs one task more then, 0 or 1.
             loss: whether the destination weighs one less, 0 or 1.
-            emptied: whether another poll before it accepted none.
+            refills: how many polls accepted none: each empties the queue and fills it anew.
+            polled: whether the source came out of a poll after that.
         """
         at = self.n_handled
-        if at == len(self.handled_source) or self.n_candidates + n > len(self.candidates):
-            self._grow_handled(n)
-        if self.n_steps == 0 and (n == 0 or emptied):
+        if at == len(self.handled_source):
+            self._grow_handled()
+        if self.n_steps == 0 and refills:
             self.known_from = at
         self.handled_source[at], self.handled_destination[at] = source, destination
-        self.handled_gain[at], self.handled_loss[at], self.handled_emptied[at] = gain, loss, emptied
-        for place in range(n):
-            self.candidates[self.n_candidates + place] = candidates[place]
-        self.n_candidates += n
+        self.handled_gain[at], self.handled_loss[at] = gain, loss
+        self.handled_refills[at], self.handled_polled[at] = refills, polled
         self.n_handled = at + 1
-        self.handled_first[at + 1] = self.n_candidates
-        if n == 0 or emptied:
+        if refills:
             self.n_steps = 0
         if source < 0:
             return
         key, was = self.keys[source], self.keys[destination]
         offered = self._key(source, self.counts[source] + gain)
         now = self._key(destination, self.counts[destination] - loss)
-        if self.n_steps or n != 1 or candidates[0] != source or (now <= offered < was and key <= self.bar):
-            self._look(candidates, n, source, destination, offered, now)
+        if self.n_steps or not polled or (now <= offered < was and key <= self.bar):
+            self._look(key, was, offered, now, polled)
         self.counts[source] += gain
         self.counts[destination] -= loss
         self.keys[source], self.keys[destination] = offered, now
@@ -136,7 +136,10 @@ class ConstrainedPrioritySet:
             self._set_bar()
 
     def choose(self, candidates: Column, n: int) -> int:
-        """Return the one of ``n`` candidates, two or more, that a poll gives out."""
+        """Return the one of ``n`` candidates, two or more, that a poll gives out.
+
+        Return -1 if that depends on what was handled before the set was begun.
+        """
         first = HEAVIEST
         for place in range(n):
             first = min(first, self.keys[candidates[place]])
@@ -145,7 +148,7 @@ class ConstrainedPrioritySet:
             for place in range(n):
                 key = self.keys[candidates[place]]
                 if first < key < above:
-                    return self._first_in_java(candidates, n)
+                    return self._first_in_java(candidates, n) if self.complete else -1
         return first % self.number
 
     def _key(self, instance: int, count: int) -> int:
@@ -157,26 +160,28 @@ class ConstrainedPrioritySet:
         self.up_to_bar = min(self.enough + SPARE, self.number)
         self.bar = int(np.partition(self.keys, self.up_to_bar - 1)[self.up_to_bar - 1])
 
-    def _grow_handled(self, n: int) -> None:
-        """Make room for another movement with so many candidates."""
-        if self.n_handled == len(self.handled_source):
-            room = 2 * self.n_handled
-            self.handled_source = grown("i", self.handled_source, room)
-            self.handled_destination = grown("i", self.handled_destination, room)
-            self.handled_gain = grown("b", self.handled_gain, room)
-            self.handled_loss = grown("b", self.handled_loss, room)
-            self.handled_emptied = grown("b", self.handled_emptied, room)
-            self.handled_first = grown("q", self.handled_first, room + 1)
-        self.candidates = grown("i", self.candidates, 2 * (self.n_candidates + n))
+    def _grow_handled(self) -> None:
+        """Make room for more movements."""
+        room = 2 * self.n_handled
+        self.handled_source = grown("i", self.handled_source, room)
+        self.handled_destination = grown("i", self.handled_destination, room)
+        self.handled_gain, self.handled_loss = grown("b", self.handled_gain, room), grown("b", self.handled_loss, room)
+        self.handled_refills = grown("b", self.handled_refills, room)
+        self.handled_polled = grown("b", self.handled_polled, room)
 
     # -- who may be out of place ------------------------------------------------------------------------------------
 
-    def _look(self, candidates: Column, n: int, source: int, destination: int, offered: int, now: int) -> None:
-        """See who may be out of place after a movement that leaves these two with other keys."""
-        key, was = self.keys[source], self.keys[destination]
-        above, polled = was, False
-        for place in range(n):
-            polled = polled or candidates[place] == source
+    def _look(self, key: int, was: int, offered: int, now: int, polled: bool) -> None:
+        """See who may be out of place after a movement.
+
+        Args:
+            key: the source's before it.
+            was: the destination's before it.
+            offered: the source's after it.
+            now: the destination's after it.
+            polled: whether the source was polled.
+        """
+        above = was
         if self.n_steps:
             if polled:  # it gave out those of a step that ends where it got, and they were offered again
                 self._cut(0, self._up_to(self.ends, key))
@@ -279,7 +284,11 @@ class ConstrainedPrioritySet:
         self.n_replayed = self.n_handled
         for i in range(self.n_heap):
             self.heap_aside[i] = self.heap[i]
-        found = self._poll(candidates, 0, n)
+        for i in range(n):
+            self.is_wanted[candidates[i]] = 1
+        found = self._poll()
+        for i in range(n):
+            self.is_wanted[candidates[i]] = 0
         self.n_heap = self.number
         for i in range(self.n_heap):
             self.heap[i] = self.heap_aside[i]
@@ -306,27 +315,27 @@ class ConstrainedPrioritySet:
     def _replay(self, at: int) -> None:
         """Do to the queue what a movement did."""
         source, destination = self.handled_source[at], self.handled_destination[at]
-        first, end = self.handled_first[at], self.handled_first[at + 1]
-        if self.handled_emptied[at]:
-            self._poll(self.candidates, first, first)
-        found = self._poll(self.candidates, first, end)
+        for _ in range(self.handled_refills[at]):
+            self._poll()
         if source < 0:
             return
+        if self.handled_polled[at]:
+            self.is_wanted[source] = 1
+            self._poll()
+            self.is_wanted[source] = 0
         self.heap_counts[source] += self.handled_gain[at]
         self.heap_counts[destination] -= self.handled_loss[at]
         self.heap_keys[source] = self._key(source, self.heap_counts[source])
         self.heap_keys[destination] = self._key(destination, self.heap_counts[destination])
-        if found < 0:
+        if not self.handled_polled[at]:
             self._remove(source)
         self._offer(source)
         self._remove(destination)
         self._offer(destination)
 
-    def _poll(self, candidates: Column, begin: int, end: int) -> int:
-        """Poll until a candidate comes out, and offer the others again; return -1 if none does."""
+    def _poll(self) -> int:
+        """Poll until an instance comes out that is wanted, and offer the others again; return -1 if none does."""
         n_refused, found = 0, -1
-        for at in range(begin, end):
-            self.is_wanted[candidates[at]] = 1
         while self.n_heap and found < 0:
             instance = self.heap[0]
             self.n_heap -= 1
@@ -337,8 +346,6 @@ class ConstrainedPrioritySet:
             else:
                 self.refused[n_refused] = instance
                 n_refused += 1
-        for at in range(begin, end):
-            self.is_wanted[candidates[at]] = 0
         self._offer_refused(n_refused)
         return found
 

@@ -6,6 +6,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 from kstream_plan.engine.constrained_priority_set cimport ConstrainedPrioritySet
 
 cdef int64_t ANY_LAG, UNKNOWN_LAG
+cdef Py_ssize_t SHORT
 cdef int8_t SWAP_CAUGHT_UP, SWAP_MOST_CAUGHT_UP, MOVE_CAUGHT_UP, MOVE_MOST_CAUGHT_UP
 
 
@@ -28,25 +29,28 @@ cdef class TaskMovement:
     # the target: instance by seat (-1: nobody), tasks by instance
     cdef int32_t[::1] target_seats
     cdef int64_t[::1] target_counts
-    # the decision at hand, the one before, and the one at hand once actives have moved
-    cdef int32_t[::1] decided, before, halfway
+    # the decision at hand, and the one before
+    cdef int32_t[::1] decided, before
     cdef int64_t[::1] counts
     # what is pending, by slot
     cdef int32_t[::1] destination, caught_up, free, only, source
     cdef int8_t[::1] how, warm_up
     cdef int32_t[::1] first_two  # by place: the first two that are caught up on an active task
     cdef int8_t[::1] several  # by place: whether more than one standby is pending
-    cdef Py_ssize_t n_several, hot_choices, free_choices
+    cdef Py_ssize_t n_several
+    cdef int8_t[::1] reseated  # by place: whether the active task moved otherwise than at the decision before
     # slots that are pending, in the order of handling
     cdef int32_t[::1] actives, standby_slots
     cdef Py_ssize_t n_actives, n_standby_slots
-    cdef int64_t[::1] bins
-    cdef int32_t[::1] by_destination, heap
+    cdef int32_t[::1] heap
+    cdef int64_t[::1] queue_keys  # by slot: (number of caught-up instances, task) as one number
     # who is caught up on the task at hand; of whom the queue may choose
     cdef int32_t[::1] ready, candidates
     cdef ConstrainedPrioritySet queue
+    cdef Py_ssize_t fed  # the movements before it were seen by the queue; -1: it is not begun
+    cdef int64_t[::1] tally
     cdef int64_t budget, number
-    cdef int64_t[::1] counted_in  # by place: the decision that counted the task last
+    cdef int64_t[::1] moved_in  # by place: the decision that moved a standby last
     # how many movements the decision has, of how many tasks, and warm-ups
     cdef readonly Py_ssize_t movements, queued, warmup_copies
 
@@ -60,10 +64,6 @@ cdef class TaskMovement:
     cpdef bint is_queued(self, Py_ssize_t place) noexcept
     @cython.locals(slot=Py_ssize_t)
     cdef bint is_moved(self, Py_ssize_t slot) noexcept
-    @cython.locals(at=Py_ssize_t, slot=Py_ssize_t, first=Py_ssize_t)
-    cdef Py_ssize_t _fill_moved(
-        self, int32_t[::1] numbers, Py_ssize_t number, int32_t kind, int32_t[::1] slots, Py_ssize_t n_slots
-    ) noexcept
     @cython.locals(place=Py_ssize_t, slot=Py_ssize_t, was=int32_t, anew=bint)
     cdef void _pend_actives(self) except *
     @cython.locals(n_hot=Py_ssize_t, at=Py_ssize_t, lag=int64_t, begin=Py_ssize_t)
@@ -73,28 +73,26 @@ cdef class TaskMovement:
     @cython.locals(seat=Py_ssize_t)
     cdef bint _is_target_standby(self, Py_ssize_t place, int32_t instance) noexcept
     @cython.locals(
-        at=Py_ssize_t, slot=Py_ssize_t, place=Py_ssize_t, source=int32_t, destination=int32_t, swap=bint, n_hot=Py_ssize_t,
-        n_ready=Py_ssize_t, number=Py_ssize_t, candidates=int32_t[::1], warm_up=bint, how=int8_t
+        at=Py_ssize_t, slot=Py_ssize_t, place=Py_ssize_t, source=int32_t, destination=int32_t, warm_up=bint, how=int8_t
     )
     cdef void _move_actives(self) except *
+    @cython.locals(slot=Py_ssize_t, place=Py_ssize_t, n_hot=Py_ssize_t, source=int32_t)
+    cdef int32_t _least_hot(self, Py_ssize_t at) except -2
     @cython.locals(seat=Py_ssize_t)
     cdef void _swap(self, Py_ssize_t place, int32_t source, int32_t destination) noexcept
-    @cython.locals(at=Py_ssize_t, source=int32_t, load=double, least=double)
-    cdef int32_t _least_loaded(self, int32_t[::1] candidates, Py_ssize_t begin, Py_ssize_t number) except -2
-    @cython.locals(place=Py_ssize_t, slot=Py_ssize_t, was=int32_t, was_for=int32_t, n_pending=Py_ssize_t, seat=Py_ssize_t, anew=bint)
+    @cython.locals(at=Py_ssize_t, number=Py_ssize_t, source=int32_t, other=int32_t, load=double, least=double)
+    cdef int32_t _least_loaded(self, Py_ssize_t place, Py_ssize_t slot) except -2
+    cdef double _load(self, int32_t instance) except -1
+    @cython.locals(place=Py_ssize_t, slot=Py_ssize_t, was=int32_t, was_for=int32_t, n_pending=Py_ssize_t, anew=bint)
     cdef void _pend_standbys(self) except *
-    @cython.locals(seat=Py_ssize_t)
-    cdef bint _is_as_halfway(self, Py_ssize_t place) noexcept
-    @cython.locals(base=Py_ssize_t)
+    @cython.locals(destination=int32_t)
     cdef void _pend_standby(self, Py_ssize_t place, Py_ssize_t slot) noexcept
     @cython.locals(
-        at=Py_ssize_t, slot=Py_ssize_t, place=Py_ssize_t, base=Py_ssize_t, seat=Py_ssize_t, source=int32_t,
-        destination=int32_t, free=int32_t, warm_up=bint, choices=bint
+        at=Py_ssize_t, slot=Py_ssize_t, place=Py_ssize_t, seat=Py_ssize_t, source=int32_t, warm_up=bint
     )
     cdef void _move_standbys(self) except *
-    @cython.locals(free=int32_t)
-    cdef int32_t _free_now(self, Py_ssize_t place, Py_ssize_t slot) noexcept
-    cdef int32_t _keeps_standby(self, Py_ssize_t place, Py_ssize_t slot, int32_t free) except -2
+    @cython.locals(slot=Py_ssize_t, place=Py_ssize_t, destination=int32_t, free=int32_t, source=int32_t)
+    cdef int32_t _keeps_standby(self, Py_ssize_t at) except -2
     @cython.locals(at=Py_ssize_t, number=int32_t)
     cdef int32_t _free(self, Py_ssize_t place, int32_t n_ready) noexcept
     @cython.locals(seat=Py_ssize_t)
@@ -108,13 +106,20 @@ cdef class TaskMovement:
     cdef Py_ssize_t _report_of(self, Py_ssize_t place, int32_t instance) noexcept
     @cython.locals(at=Py_ssize_t, begin=Py_ssize_t, own=Py_ssize_t, lag=int64_t, other=int64_t, number=int32_t, further=bint)
     cdef int32_t _caught_up_elsewhere(self, Py_ssize_t place, int32_t instance) noexcept
-    @cython.locals(place=Py_ssize_t, slot=Py_ssize_t, number=int32_t, i=Py_ssize_t, total=Py_ssize_t)
-    cdef Py_ssize_t _fill_in_order(self, Py_ssize_t first, Py_ssize_t end, int32_t[::1] order) noexcept
-    @cython.locals(place=Py_ssize_t, slot=Py_ssize_t, i=Py_ssize_t)
-    cdef void _fill_by_destination(self, Py_ssize_t first, Py_ssize_t end) noexcept
+    @cython.locals(earlier=Py_ssize_t)
+    cdef void _feed(self, int32_t[::1] order, Py_ssize_t at, int64_t[::1] counts) except *
+    @cython.locals(earlier=Py_ssize_t)
+    cdef void _feed_all(self, int32_t[::1] order, Py_ssize_t at, int64_t[::1] counts) except *
+    @cython.locals(how=int8_t)
+    cdef int _refills(self, Py_ssize_t slot) except -1
+    cdef bint _gain(self, Py_ssize_t slot) noexcept
+    cdef void _count(self, Py_ssize_t slot) noexcept
+    @cython.locals(gain=bint, loss=bint, polled=bint, how=int8_t)
+    cdef void _handle(self, Py_ssize_t slot) except *
+    @cython.locals(number=Py_ssize_t, each=Py_ssize_t)
+    cdef Py_ssize_t _fill_in_order(self, Py_ssize_t first, Py_ssize_t end, int32_t[::1] order) except -1
     @cython.locals(at=Py_ssize_t, size=Py_ssize_t)
     cdef void _as_java(self, int32_t[::1] order, Py_ssize_t number) noexcept
-    cdef int64_t _queue_key(self, Py_ssize_t slot) noexcept
     @cython.locals(key=int64_t, parent=Py_ssize_t)
     cdef void _rise(self, Py_ssize_t at, int32_t slot) noexcept
     @cython.locals(key=int64_t, child=Py_ssize_t, at=Py_ssize_t)

@@ -19,6 +19,7 @@ from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from kstream_plan.engine.columns import zeros
 from kstream_plan.engine.constrained_priority_set import ConstrainedPrioritySet
@@ -26,11 +27,14 @@ from kstream_plan.model import Copy, Group, Target
 from kstream_plan.model.java_hash import uuid_hash
 
 Column: TypeAlias = "array[int]"
+Numbers: TypeAlias = "npt.NDArray[np.int32]"
 
 #: ``acceptable.recovery.lag`` that makes everybody count as caught up: nothing moves.
 ANY_LAG = 9223372036854775807
 #: ``UNKNOWN`` of the model.
 UNKNOWN_LAG = -3
+#: Numbers below fit into 16 bits.
+SHORT = 1 << 15
 #: How a slot moves, as ``model.movements.HOWS`` has it.
 SWAP_CAUGHT_UP = 0
 SWAP_MOST_CAUGHT_UP = 1
@@ -64,23 +68,24 @@ class TaskMovement:
         self.report_instance, self.report_lag = zeros("i", self.tasks * self.room), zeros("q", self.tasks * self.room)
         self.dirty, self.no_flags = array("b", [1] * self.tasks), array("b", [0] * self.tasks)
         seats = array("i", [-1]) * (self.tasks * self.width)
-        self.target_seats, self.decided, self.before, self.halfway = seats, seats[:], seats[:], seats[:]
+        self.target_seats, self.decided, self.before = seats, seats[:], seats[:]
         self.target_counts, self.counts = zeros("q", self.instances), zeros("q", self.instances)
         number = self.tasks * self.slots
         self.destination, self.caught_up = array("i", [-1]) * number, array("i", [-1]) * number
         self.free, self.only, self.source = zeros("i", number), zeros("i", number), zeros("i", number)
         self.how, self.warm_up = zeros("b", number), zeros("b", number)
-        self.first_two, self.several = zeros("i", 2 * self.tasks), zeros("b", self.tasks)
-        self.n_several = self.hot_choices = self.free_choices = 0
+        self.first_two, self.several, self.n_several = zeros("i", 2 * self.tasks), zeros("b", self.tasks), 0
+        self.reseated = array("b", [1] * self.tasks)
         self.actives, self.standby_slots = zeros("i", number), zeros("i", number)
         self.n_actives = self.n_standby_slots = 0
-        self.bins = zeros("q", self.instances + 2)
-        self.by_destination, self.heap = zeros("i", number), zeros("i", number)
+        self.heap, self.queue_keys = zeros("i", number), zeros("q", number)
         self.ready, self.candidates = zeros("i", self.instances + 1), zeros("i", self.instances + 1)
         hashes = [uuid_hash(instance.process_id) for instance in group.instances]
         self.queue = ConstrainedPrioritySet(group.capacities, hashes)
+        self.fed = -1
+        self.tally = zeros("q", self.instances)
         self.budget, self.number = 0, 0
-        self.counted_in = zeros("q", self.tasks)
+        self.moved_in = zeros("q", self.tasks)
         self.movements = self.queued = self.warmup_copies = 0
         self._take_target(target)
 
@@ -147,6 +152,7 @@ class TaskMovement:
             self._pend_standbys()
             self._move_standbys()
         self.dirty[:] = self.no_flags
+        self.reseated[:] = self.no_flags
 
     def is_moved(self, slot: int) -> bool:
         """Tell whether the decision moves what of a task is at this slot."""
@@ -161,24 +167,26 @@ class TaskMovement:
 
     def moved(self) -> Column:
         """Return the decision's movements in the order of handling, as ``model.movements.Movements`` has them."""
-        numbers = array("i", bytes(24 * self.movements))
+        numbers = array("i")
         if self.movements:
-            number = self._fill_moved(numbers, 0, 0, self.actives, self.n_actives)
-            self._fill_moved(numbers, number, 1, self.standby_slots, self.n_standby_slots)
+            made = [
+                self._moved(kind, np.asarray(slots)[:n_slots])
+                for kind, (slots, n_slots) in enumerate(
+                    ((self.actives, self.n_actives), (self.standby_slots, self.n_standby_slots))
+                )
+            ]
+            numbers.frombytes(np.concatenate(made).tobytes())
         return numbers
 
-    def _fill_moved(self, numbers: Column, number: int, kind: int, slots: Column, n_slots: int) -> int:
-        """Fill in the movements of these slots from this number on; return how many there are with those before."""
-        for at in range(n_slots):
-            slot = slots[at]
-            if self.source[slot] < 0:
-                continue
-            first = 6 * number
-            numbers[first], numbers[first + 1] = self.task_of[slot // self.slots], kind
-            numbers[first + 2], numbers[first + 3] = self.how[slot], self.source[slot]
-            numbers[first + 4], numbers[first + 5] = self.destination[slot], self.warm_up[slot]
-            number += 1
-        return number
+    def _moved(self, kind: int, slots: Numbers) -> Numbers:
+        """Return the movements of these slots, a row each."""
+        sources = np.asarray(self.source)[slots]
+        slots, sources = slots[sources >= 0], sources[sources >= 0]
+        rows = np.empty((len(slots), 6), np.int32)
+        rows[:, 0], rows[:, 1] = np.asarray(self.task_of)[slots // self.slots], kind
+        rows[:, 2], rows[:, 3] = np.asarray(self.how)[slots], sources
+        rows[:, 4], rows[:, 5] = np.asarray(self.destination)[slots], np.asarray(self.warm_up)[slots]
+        return rows
 
     def changes(self) -> list[tuple[int, list[int], list[int]]]:
         """Return (task, seats before, seats now) of the tasks that have other seats than at the decision before."""
@@ -198,14 +206,10 @@ class TaskMovement:
                 continue
             slot = place * self.slots
             was = self.caught_up[slot]
-            if was >= 0 and self.only[slot] < 0 and self.how[slot] == SWAP_CAUGHT_UP:
-                self.hot_choices -= 1
             self.caught_up[slot] = self._caught_up_elsewhere(place, self.destination[slot])
             anew = anew or self.caught_up[slot] != was
             if self.caught_up[slot] >= 0:
                 self._stays_with(place, slot)
-                if self.only[slot] < 0 and self.how[slot] == SWAP_CAUGHT_UP:
-                    self.hot_choices += 1
         if anew:
             self.n_actives = self._fill_in_order(0, 1, self.actives)
 
@@ -252,27 +256,16 @@ class TaskMovement:
         Every poll that accepts none refills Kafka's queue, so only a choice between several caught-up standbys sees its
         history.
         """
-        self.budget = self.warm_ups
-        if self.hot_choices:
-            self.queue.begin(self.counts)
+        self.budget, self.fed = self.warm_ups, -1
         for at in range(self.n_actives):
             slot = self.actives[at]
-            place = slot // self.slots
-            source, destination, how = self.only[slot], self.destination[slot], self.how[slot]
-            n_hot = n_ready = 0
-            if self.hot_choices:
-                n_ready = self._caught_up_elsewhere(place, destination)
-                n_hot = self._hot(place, n_ready)
-            if source < 0 and how == SWAP_CAUGHT_UP:
-                source = self.queue.choose(self.candidates, n_hot)
-            elif source < 0 and self.caught_up[slot] == 2:
-                source = self._least_loaded(self.first_two, 2 * place, 2)
-            elif source < 0:
-                source = self._least_loaded(self.ready, 0, self._caught_up_elsewhere(place, destination))
-            self.source[slot] = source
+            place, destination, how = slot // self.slots, self.destination[slot], self.how[slot]
+            source = self.only[slot]
+            if source < 0:
+                source = self._least_hot(at) if how == SWAP_CAUGHT_UP else self._least_loaded(place, slot)
             self.decided[place * self.width] = source
-            swap, warm_up = how in (SWAP_CAUGHT_UP, SWAP_MOST_CAUGHT_UP), False
-            if swap:
+            warm_up = False
+            if how in (SWAP_CAUGHT_UP, SWAP_MOST_CAUGHT_UP):
                 self._swap(place, source, destination)
             else:
                 warm_up = self.budget > 0
@@ -280,16 +273,24 @@ class TaskMovement:
                 self.counts[source] += 1
                 if warm_up:
                     self.decided[place * self.width + self.slots] = destination
+                    self.warmup_copies += 1
                 else:
                     self.counts[destination] -= 1
-            self.warm_up[slot] = warm_up
-            self.warmup_copies += warm_up
-            if self.hot_choices:
-                candidates, number = (self.candidates, n_hot) if n_hot else (self.ready, n_ready)
-                self.queue.handle(
-                    candidates, number, source, destination, not swap, not swap and not warm_up, n_hot == 0
-                )
+            if source != self.source[slot] or warm_up != self.warm_up[slot]:
+                self.source[slot], self.warm_up[slot], self.reseated[place] = source, warm_up, 1
         self.movements = self.queued = self.n_actives
+
+    def _least_hot(self, at: int) -> int:
+        """Return the caught-up standby that Kafka's queue gives out for the movement at this place in the order."""
+        slot = self.actives[at]
+        place = slot // self.slots
+        self._feed(self.actives, at, self.target_counts)
+        n_hot = self._hot(place, self._caught_up_elsewhere(place, self.destination[slot]))
+        source = self.queue.choose(self.candidates, n_hot)
+        if source < 0:
+            self._feed_all(self.actives, at, self.target_counts)
+            source = self.queue.choose(self.candidates, n_hot)
+        return source
 
     def _swap(self, place: int, source: int, destination: int) -> None:
         """Let the destination keep the source's standby."""
@@ -297,14 +298,21 @@ class TaskMovement:
             if self.decided[seat] == source:
                 self.decided[seat] = destination
 
-    def _least_loaded(self, candidates: Column, begin: int, number: int) -> int:
-        """Return the first of so many that has the least load."""
-        source, least = -1, 0.0
-        for at in range(begin, begin + number):
-            load = float(self.counts[candidates[at]]) / self.capacities[candidates[at]]
+    def _least_loaded(self, place: int, slot: int) -> int:
+        """Return the first of those caught up, two or more, that has the least load."""
+        if self.caught_up[slot] == 2:
+            source, other = self.first_two[2 * place], self.first_two[2 * place + 1]
+            load, least = self._load(other), self._load(source)
+            return other if load < least else source
+        number, source, least = self._caught_up_elsewhere(place, self.destination[slot]), -1, 0.0
+        for at in range(number):
+            load = self._load(self.ready[at])
             if source < 0 or load < least:
-                source, least = candidates[at], load
+                source, least = self.ready[at], load
         return source
+
+    def _load(self, instance: int) -> float:
+        return float(self.counts[instance]) / self.capacities[instance]
 
     # -- standbys (rule 5) ------------------------------------------------------------------------------------------
 
@@ -312,28 +320,18 @@ class TaskMovement:
         """See which standbys are pending, and for how many there is a choice who has them meanwhile."""
         anew = False
         for place in range(self.tasks):
-            if not self.dirty[place] and self._is_as_halfway(place):
+            if not self.dirty[place] and not self.reseated[place]:
                 continue
-            for seat in range(place * self.width, (place + 1) * self.width):
-                self.halfway[seat] = self.decided[seat]
             n_pending = 0
             for slot in range(place * self.slots + 1, (place + 1) * self.slots):
                 was, was_for = self.caught_up[slot], self.destination[slot]
-                self.free_choices -= self.free[slot] > 1
                 self._pend_standby(place, slot)
-                self.free_choices += self.free[slot] > 1
                 n_pending += self.caught_up[slot] >= 0
                 anew = anew or self.caught_up[slot] != was or self.destination[slot] != was_for
             self.n_several += (n_pending > 1) - self.several[place]
             self.several[place] = n_pending > 1
         if anew:
             self.n_standby_slots = self._fill_in_order(1, self.slots, self.standby_slots)
-
-    def _is_as_halfway(self, place: int) -> bool:
-        for seat in range(place * self.width, (place + 1) * self.width):
-            if self.decided[seat] != self.halfway[seat]:
-                return False
-        return True
 
     def _pend_standby(self, place: int, slot: int) -> None:
         """Say whether a standby is pending, how many are free to have it, and who does unless that depends on loads."""
@@ -352,48 +350,50 @@ class TaskMovement:
 
     def _move_standbys(self) -> None:
         """Move them, unless nobody is there to have one meanwhile; the queue's history counts only for choices."""
-        choices = self.free_choices > 0
-        if choices:
-            self.queue.begin(self.counts)
+        self.fed = -1
         for at in range(self.n_standby_slots):
             slot = self.standby_slots[at]
             place = slot // self.slots
-            base, seat = place * self.width, slot - place * self.slots
-            destination, free = self.destination[slot], self._free_now(place, slot)
-            source = self._keeps_standby(place, slot, free)
-            warm_up = source >= 0 and self.budget > 0
-            if choices:
-                self.queue.handle(self.candidates, free, source, destination, 1, not warm_up, False)
-            self.source[slot], self.warm_up[slot] = source, warm_up
+            source = self.only[slot]
+            if self.free[slot] > 1 or (self.several[place] and self.moved_in[place] == self.number):
+                source = self._keeps_standby(at)
+            elif self.several[place]:
+                self.how[slot] = MOVE_CAUGHT_UP if self.free[slot] else MOVE_MOST_CAUGHT_UP
+            self.source[slot] = source
             if source < 0:
                 continue
+            seat = place * self.width + slot - place * self.slots
+            warm_up = self.budget > 0
+            self.warm_up[slot] = warm_up
             self.budget -= 1
-            self.decided[base + seat] = source
+            self.decided[seat] = source
             if warm_up:
-                self.decided[base + self.slots + seat] = destination
-            self.warmup_copies += warm_up
+                self.decided[seat + self.slots] = self.destination[slot]
+                self.warmup_copies += 1
             self.movements += 1
-            if self.caught_up[place * self.slots] < 0 and self.counted_in[place] != self.number:
-                self.counted_in[place] = self.number
+            if self.caught_up[place * self.slots] < 0 and self.moved_in[place] != self.number:
                 self.queued += 1
+            self.moved_in[place] = self.number
 
-    def _free_now(self, place: int, slot: int) -> int:
-        """Fill ``candidates`` with who is free to have a standby by now; return how many are."""
-        free = self.free[slot]
-        if free > 1 or self.several[place]:  # another standby of the task may have been moved since
-            free = self._free(place, self._caught_up_elsewhere(place, self.destination[slot]))
-            self.how[slot] = MOVE_CAUGHT_UP if free else MOVE_MOST_CAUGHT_UP
-        elif free:
-            self.candidates[0] = self.only[slot]
-        return free
+    def _keeps_standby(self, at: int) -> int:
+        """Return who has the standby meanwhile that is at this place in the order, or -1.
 
-    def _keeps_standby(self, place: int, slot: int, free: int) -> int:
-        """Return who has a standby meanwhile, of so many ``candidates`` if there are any, or -1."""
-        if free > 1:
-            return self.queue.choose(self.candidates, free)
-        if free:
+        Another standby of the task may have been moved since it was seen who is free.
+        """
+        slot = self.standby_slots[at]
+        place, destination = slot // self.slots, self.destination[slot]
+        free = self._free(place, self._caught_up_elsewhere(place, destination))
+        self.how[slot] = MOVE_CAUGHT_UP if free else MOVE_MOST_CAUGHT_UP
+        if free == 0:
+            return self._first_free_by_lag(place, destination)
+        if free == 1:
             return self.candidates[0]
-        return self._first_free_by_lag(place, self.destination[slot]) if self.several[place] else self.only[slot]
+        self._feed(self.standby_slots, at, self.counts)
+        source = self.queue.choose(self.candidates, free)
+        if source < 0:
+            self._feed_all(self.standby_slots, at, self.counts)
+            source = self.queue.choose(self.candidates, free)
+        return source
 
     def _free(self, place: int, n_ready: int) -> int:
         """Fill ``candidates`` with who of those caught up has no copy of a task; return how many have none."""
@@ -430,6 +430,63 @@ class TaskMovement:
                 break
         return source
 
+    # -- what Kafka's queue has seen --------------------------------------------------------------------------------
+
+    def _feed(self, order: Column, at: int, counts: Column) -> None:
+        """Let the queue see the movements before this one, from the last poll on that accepted none.
+
+        ``counts`` are the tasks of each instance before the first one.
+        """
+        if self.fed < 0:
+            self.fed = at
+            while self.fed > 0:
+                self.fed -= 1
+                if self._refills(order[self.fed]):
+                    break
+            self.tally[:] = counts
+            for earlier in range(self.fed):
+                self._count(order[earlier])
+            self.queue.begin(self.tally, self.fed == 0)
+        for earlier in range(self.fed, at):
+            self._handle(order[earlier])
+        self.fed = at
+
+    def _feed_all(self, order: Column, at: int, counts: Column) -> None:
+        """Let the queue see all movements before this one."""
+        self.queue.begin(counts, True)
+        for earlier in range(at):
+            self._handle(order[earlier])
+
+    def _refills(self, slot: int) -> int:
+        """Return how many polls for a movement accept none.
+
+        For an active task Kafka asks for a caught-up standby first, then for whoever is caught up.
+        """
+        how = self.how[slot]
+        if slot % self.slots:
+            return int(how != MOVE_CAUGHT_UP)
+        if how == SWAP_CAUGHT_UP:
+            return 0
+        return 1 if how == MOVE_CAUGHT_UP else 2
+
+    def _gain(self, slot: int) -> int:
+        """Return how many tasks more the source of a movement has then."""
+        return self.source[slot] >= 0 and self.how[slot] >= MOVE_CAUGHT_UP
+
+    def _count(self, slot: int) -> None:
+        """Count a movement."""
+        if self._gain(slot):
+            self.tally[self.source[slot]] += 1
+            if not self.warm_up[slot]:
+                self.tally[self.destination[slot]] -= 1
+
+    def _handle(self, slot: int) -> None:
+        """Let the queue see a movement."""
+        gain, how = self._gain(slot), self.how[slot]
+        polled = how in (SWAP_CAUGHT_UP, MOVE_CAUGHT_UP)
+        loss = gain and not self.warm_up[slot]
+        self.queue.handle(self.source[slot], self.destination[slot], gain, loss, self._refills(slot), polled)
+
     # -- who is caught up, and what comes first ---------------------------------------------------------------------
 
     def _report_of(self, place: int, instance: int) -> int:
@@ -462,46 +519,26 @@ class TaskMovement:
 
         They come by (number of caught-up instances, task), equal ones as ``java.util.PriorityQueue`` has them.
         """
-        for i in range(self.instances + 2):
-            self.bins[i] = 0
-        for place in range(self.tasks):
-            for slot in range(place * self.slots + first, place * self.slots + end):
-                if self.caught_up[slot] >= 0:
-                    self.bins[self.caught_up[slot] + 1] += 1
-        for i in range(self.instances + 1):
-            self.bins[i + 1] += self.bins[i]
-        for place in range(self.tasks):
-            for slot in range(place * self.slots + first, place * self.slots + end):
-                number = self.caught_up[slot]
-                if number >= 0:
-                    order[self.bins[number]] = slot
-                    self.bins[number] += 1
-        total = self.bins[self.instances + 1]
+        each = end - first
+        caught_up = np.asarray(self.caught_up).reshape(self.tasks, self.slots)[:, first:end].ravel()
+        at = np.flatnonzero(caught_up >= 0)
+        pending, numbers = at // each * self.slots + at % each + first, caught_up[at]
+        number = len(pending)
         if self.in_heap_order or (first and self.n_several):
-            self._fill_by_destination(first, end)
-            self._as_java(order, total)
-        return total
-
-    def _fill_by_destination(self, first: int, end: int) -> None:
-        """Fill ``by_destination`` with the same slots by (destination, task): so Kafka offers them."""
-        for i in range(self.instances + 2):
-            self.bins[i] = 0
-        for place in range(self.tasks):
-            for slot in range(place * self.slots + first, place * self.slots + end):
-                if self.caught_up[slot] >= 0:
-                    self.bins[self.destination[slot] + 1] += 1
-        for i in range(self.instances + 1):
-            self.bins[i + 1] += self.bins[i]
-        for place in range(self.tasks):
-            for slot in range(place * self.slots + first, place * self.slots + end):
-                if self.caught_up[slot] >= 0:
-                    self.by_destination[self.bins[self.destination[slot]]] = slot
-                    self.bins[self.destination[slot]] += 1
+            keys = np.asarray(self.queue_keys)
+            keys[pending] = numbers * np.int64(self.tasks) + at // each
+            # Kafka offers them by (destination, task)
+            np.asarray(order)[:number] = pending[np.argsort(np.asarray(self.destination)[pending], kind="stable")]
+            self._as_java(order, number)
+        else:
+            short = numbers.astype(np.int16) if self.instances < SHORT else numbers  # sorted without comparing them
+            np.asarray(order)[:number] = pending[np.argsort(short, kind="stable")]
+        return number
 
     def _as_java(self, order: Column, number: int) -> None:
-        """Put slots in the order in which a queue gives them out, or in that of its array."""
+        """Put slots that are offered in this order in that in which a queue gives them out, or in that of its array."""
         for at in range(number):
-            self._rise(at, self.by_destination[at])
+            self._rise(at, order[at])
         if self.in_heap_order:
             for at in range(number):
                 order[at] = self.heap[at]
@@ -512,16 +549,12 @@ class TaskMovement:
             if size:
                 self._sink(size, self.heap[size])
 
-    def _queue_key(self, slot: int) -> int:
-        """Return (number of caught-up instances, task) as one number."""
-        return self.caught_up[slot] * self.tasks + slot // self.slots
-
     def _rise(self, at: int, slot: int) -> None:
         """Put a slot at this place of the heap, or above whoever comes later."""
-        key = self._queue_key(slot)
+        key = self.queue_keys[slot]
         while at > 0:
             parent = (at - 1) // 2
-            if key >= self._queue_key(self.heap[parent]):
+            if key >= self.queue_keys[self.heap[parent]]:
                 break
             self.heap[at] = self.heap[parent]
             at = parent
@@ -529,11 +562,11 @@ class TaskMovement:
 
     def _sink(self, size: int, slot: int) -> None:
         """Put a slot at the top of the heap, or below whoever comes sooner."""
-        key, at, child = self._queue_key(slot), 0, 1
+        key, at, child = self.queue_keys[slot], 0, 1
         while child < size:
-            if child + 1 < size and self._queue_key(self.heap[child]) > self._queue_key(self.heap[child + 1]):
+            if child + 1 < size and self.queue_keys[self.heap[child]] > self.queue_keys[self.heap[child + 1]]:
                 child += 1
-            if key <= self._queue_key(self.heap[child]):
+            if key <= self.queue_keys[self.heap[child]]:
                 break
             self.heap[at] = self.heap[child]
             at = child

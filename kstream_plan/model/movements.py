@@ -6,7 +6,7 @@ Source: page ``rules``, "Movements".
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple, overload
 
@@ -38,13 +38,13 @@ class Movements(Sequence[Movement]):
     """Movements of active tasks, then of standbys; frozen, and equal to a tuple of the same movements.
 
     Args:
-        numbers: six for each movement: task, kind, how, source, destination, warm-up.
+        length: how many there are.
+        make: returns six numbers for each: task, kind, how, source, destination, warm-up; called once at most.
         draft: what the assignor goes on from to make the next decision's; nothing else looks into it.
     """
 
-    def __init__(self, numbers: array[int], draft: object = None) -> None:
-        self._numbers = numbers
-        self.draft = draft
+    def __init__(self, length: int, make: Callable[[], array[int]], draft: object = None) -> None:
+        self._length, self._make, self.draft = length, make, draft
 
     @classmethod
     def of(cls, movements: Iterable[Movement]) -> Movements:
@@ -52,7 +52,16 @@ class Movements(Sequence[Movement]):
         numbers = array("i")
         for task, kind, how, source, destination, warm_up in movements:
             numbers.extend((task, KINDS.index(kind), HOWS.index(how), source, destination, warm_up))
-        return cls(numbers)
+        return cls.of_numbers(numbers)
+
+    @classmethod
+    def of_numbers(cls, numbers: array[int], draft: object = None) -> Movements:
+        """Return movements whose numbers are made."""
+        return cls(len(numbers) // NUMBERS, lambda: numbers, draft)
+
+    @cached_property
+    def _numbers(self) -> array[int]:
+        return self._make()
 
     @cached_property
     def tasks(self) -> frozenset[int]:
@@ -79,7 +88,7 @@ class Movements(Sequence[Movement]):
         return Movement(task, KINDS[kind], HOWS[how], source, destination, bool(warm_up))
 
     def __len__(self) -> int:
-        return len(self._numbers) // NUMBERS
+        return self._length
 
     def __iter__(self) -> Iterator[Movement]:
         return map(self.__getitem__, range(len(self)))
@@ -95,8 +104,8 @@ class Movements(Sequence[Movement]):
     def __repr__(self) -> str:
         return repr(tuple(self))
 
-    def __reduce__(self) -> tuple[type[Movements], tuple[array[int]]]:
-        return Movements, (self._numbers,)
+    def __reduce__(self) -> tuple[Callable[[array[int]], Movements], tuple[array[int]]]:
+        return Movements.of_numbers, (self._numbers,)
 
 
-NO_MOVEMENTS = Movements(array("i"))
+NO_MOVEMENTS = Movements.of(())

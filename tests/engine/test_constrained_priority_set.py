@@ -22,7 +22,7 @@ class _Both:
         self.theirs = JavaPrioritySet(ids, counts.copy(), capacities)
         set_of = engine_module("constrained_priority_set", mode).ConstrainedPrioritySet
         self.ours: Any = set_of(capacities, [uuid_hash(process_id) for process_id in ids])
-        self.ours.begin(array("q", counts))
+        self.ours.begin(array("q", counts), True)
 
     def poll(self, candidates: list[int]) -> int | None:
         source = self.theirs.poll_one_of(candidates)
@@ -36,9 +36,9 @@ class _Both:
             self.theirs.counts[destination] -= loss
             self.theirs.offer(source)
             self.theirs.offer(destination)
-        candidates, moved = array("i", polls[-1]), -1 if source is None else source
-        room = candidates + array("i", [0] * (len(candidates) == 0))
-        self.ours.handle(room, len(candidates), moved, destination, gain, loss, len(polls) > 1)
+        refills = sum(source not in candidates for candidates in polls)
+        moved = -1 if source is None else source
+        self.ours.handle(moved, destination, gain, loss, refills, source in polls[-1])
 
 
 def _move_at_random(both: _Both, rng: random.Random, movements: int) -> int:
@@ -112,5 +112,5 @@ def test_begun_anew_nothing_is_left_of_what_was_before(mode: str) -> None:
         _move_at_random(both, random.Random(seed), 30)
         counts = [4, 9, 4, 5, 12, 4, 5]
         both.theirs = JavaPrioritySet(both.process_ids, counts.copy(), capacities)
-        both.ours.begin(array("q", counts))
+        both.ours.begin(array("q", counts), True)
         _move_at_random(both, random.Random(seed + 1), 60)

@@ -40,7 +40,7 @@ class MovementsDraft:
         engine.report_copies(map(self._place_of.__getitem__, changed), state.copies_of(changed))
         engine.move()
         stateful = _after(self._moved.stateful, engine.changes(), engine.standbys)
-        self._moved = Moved(Movements(engine.moved(), self), stateful)
+        self._moved = Moved(Movements.of_numbers(engine.moved(), self), stateful)
         return self._moved
 
 

@@ -24,6 +24,7 @@ from kstream_plan.model import (
     Holdings,
     LazyHoldings,
     LazySequence,
+    Movements,
     Rates,
     no_owners,
 )
@@ -159,7 +160,7 @@ class OnArrays:
                 consumers=consumers,
                 probing_rebalance=arrays.movements > 0,
                 target=self._target,
-                movements=arrays.moving(),
+                movements=Movements(arrays.movements, self._of_decision(arrays.moving)),
                 short_standbys=self._short,
             ),
             transition=Transition(
@@ -245,13 +246,13 @@ class OnArrays:
         length = len(self.state.group.consumer_ids) if length is None else length
         return LazyHoldings(length, self._of_decision(make), self._arrays.extra_copies)
 
-    def _of_decision(self, make: Callable[[], tuple[T, ...]]) -> Callable[[], tuple[T, ...]]:
+    def _of_decision(self, make: Callable[[], T]) -> Callable[[], T]:
         return partial(self._made, make, self._decisions, "_decisions")
 
-    def _of_state(self, make: Callable[[], tuple[T, ...]]) -> Callable[[], tuple[T, ...]]:
+    def _of_state(self, make: Callable[[], T]) -> Callable[[], T]:
         return partial(self._made, make, self._lapses, "_lapses")
 
-    def _made(self, make: Callable[[], tuple[T, ...]], number: int, of: str) -> tuple[T, ...]:
+    def _made(self, make: Callable[[], T], number: int, of: str) -> T:
         """Make something of the arrays as they are now, and no later."""
         if getattr(self, of) != number:
             raise RuntimeError("the arrays have gone on since")

@@ -18,7 +18,7 @@ from kstream_plan.designs.classic.compiled.records cimport (
 from kstream_plan.designs.classic.compiled.thread_split cimport ThreadSplit
 from kstream_plan.engine.task_movement cimport TaskMovement
 
-from kstream_plan.model import Holding, Movements
+from kstream_plan.model import Holding
 
 
 cdef class Decision(Copies):
@@ -237,8 +237,8 @@ cdef class Decision(Copies):
         return tuple([Holding(*map(tuple, of)) for of in roles])
 
     def moving(self):
-        """Return the movements of the decision in the order in which they were handled."""
-        return Movements(self.movement.moved())
+        """Return the movements of the decision, six numbers each (model/movements)."""
+        return self.movement.moved()
 
     def withheld(self):
         """Return by task the consumer that has to give it up first."""
