@@ -78,8 +78,9 @@ class Classic(Design):
         return self.assignor == "high-availability" and self.protocol == "cooperative" and is_newest
 
     def is_quick(self, snapshot: Snapshot) -> bool:
-        """Tell whether such a group is played on arrays."""
-        return self._on_arrays and are_for(snapshot.state.group, snapshot.config)
+        """Tell whether such a group has one standby a task at most, and is played on arrays."""
+        has_few = snapshot.config.num_standby_replicas <= 1
+        return self._on_arrays and has_few and are_for(snapshot.state.group, snapshot.config)
 
     def fitted_to(self, snapshot: Snapshot) -> Classic:
         """Return the same design by the rules of the release that runs."""

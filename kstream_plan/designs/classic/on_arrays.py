@@ -1,6 +1,6 @@
 """A classic group played on arrays by compiled code: the same turns as from objects, in a fraction of the time.
 
-It is for what large groups mostly are: stateful tasks with one standby at most, the assignor high-availability, the
+It is for what large groups mostly are: stateful tasks with seven standbys at most, the assignor high-availability, the
 cooperative protocol, and rates that stay the same until the next rebalance. Whatever else comes is left to the objects,
 which it is held to. What a turn decides, and who holds what, is made when it is looked at.
 """
@@ -51,6 +51,8 @@ _MOST = 2**62
 _MOST_OFTEN_MS = 2**40
 #: Instead of a rate.
 _NOT_KNOWN = -1.0
+#: Standbys of a task that arrays hold.
+MOST_STANDBYS = 7
 #: So many probes at most are looked at again to go on from there on arrays.
 MOST_PROBES = 8
 
@@ -86,7 +88,7 @@ class Pace(NamedTuple):
 
 def are_for(group: Group, config: AssignmentConfig) -> bool:
     """Tell whether arrays hold such a group with such settings."""
-    if config.num_standby_replicas > 1 or config.acceptable_recovery_lag == MAX_LONG:
+    if config.num_standby_replicas > MOST_STANDBYS or config.acceptable_recovery_lag == MAX_LONG:
         return False
     return config.probing_rebalance_interval_ms <= _MOST_OFTEN_MS and not group.stateless and bool(group.stateful)
 

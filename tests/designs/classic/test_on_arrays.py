@@ -73,6 +73,10 @@ def as_text(result: Plan | str) -> str:
     return result if isinstance(result, str) else plan_json(result, full=True)
 
 
+def with_standbys(snapshot: Snapshot, number: int) -> Snapshot:
+    return replace(snapshot, config=replace(snapshot.config, num_standby_replicas=number))
+
+
 @pytest.mark.parametrize("is_rated", [False, True])
 @pytest.mark.parametrize("part", range(PARTS))
 def test_arrays_come_to_the_same_plan(
@@ -82,6 +86,8 @@ def test_arrays_come_to_the_same_plan(
         snapshot, scenario = stateful_case(seed)
         snapshot = with_rates(snapshot, seed) if is_rated else snapshot
         snapshot = replace(snapshot, stores=STORES[seed // PARTS % len(STORES)])
+        if seed // PARTS % 2:
+            snapshot = with_standbys(snapshot, 2 + seed // PARTS // 2 % 2)
         options, whole = PlanOptions(max_rounds=150), seed % WITH_RANGES == part % WITH_RANGES == 0
         expected = as_text(with_objects(monkeypatch, snapshot, scenario, options, whole=whole))
         is_same = as_text(outcome(snapshot, scenario, options, whole=whole)) == expected
@@ -89,9 +95,14 @@ def test_arrays_come_to_the_same_plan(
     assert decisions[0] > GROUPS / PARTS  # not all of them are settled at once, or left to objects
 
 
+@pytest.mark.parametrize("standbys", [None, 2, 8])
 @pytest.mark.parametrize("seed", range(30))
-def test_rounds_on_arrays_hold_what_rounds_of_objects_hold(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rounds_on_arrays_hold_what_rounds_of_objects_hold(
+    seed: int, standbys: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     snapshot, scenario = stateful_case(seed)
+    if standbys is not None:
+        snapshot = with_standbys(snapshot, standbys)
     options = PlanOptions(max_rounds=150)
     expected = with_objects(monkeypatch, snapshot, scenario, options, whole=True)
     result = outcome(snapshot, scenario, options, whole=True)

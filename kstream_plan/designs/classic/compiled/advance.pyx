@@ -11,7 +11,7 @@ from kstream_plan.designs.classic.compiled.records cimport (
     LATEST,
     NO_ROLE,
     NONE,
-    SEATS,
+    MOST_SEATS,
     UNKNOWN,
     Held,
     Slot,
@@ -94,7 +94,7 @@ cdef class Advance(Restoring):
 
     cdef void _seat(self, Py_ssize_t place, Interval* interval) except *:
         """Let a task's copies go to their seats; a copy that nobody holds any more is left over."""
-        cdef Held[SEATS] seats
+        cdef Held[MOST_SEATS] seats
         cdef Py_ssize_t at, one, number = self.seats(place, seats)
         cdef Slot* slots
         cdef bint held

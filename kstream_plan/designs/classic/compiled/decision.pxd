@@ -6,7 +6,7 @@ from libc.string cimport memcmp
 from kstream_plan.designs.classic.compiled.copies cimport Copies
 from kstream_plan.designs.classic.compiled.loads cimport Loads
 from kstream_plan.designs.classic.compiled.memory cimport Flags, Ints
-from kstream_plan.designs.classic.compiled.records cimport SEATS, Held
+from kstream_plan.designs.classic.compiled.records cimport Held
 from kstream_plan.designs.classic.compiled.thread_split cimport ThreadSplit
 from kstream_plan.engine.task_movement cimport TaskMovement
 
@@ -14,6 +14,7 @@ from kstream_plan.engine.task_movement cimport TaskMovement
 cdef class Decision(Copies):
     # the movements, and the seats that they lead to: of the decision at hand, and of the one before
     cdef TaskMovement movement
+    cdef Py_ssize_t width  # seats of each task
     cdef Ints decided, before
     # by seat: the consumer on its instance that has it, and who reported the copy there
     cdef Ints consumer
@@ -50,6 +51,6 @@ cdef class Decision(Copies):
     cdef list _flagged_consumers(self, int8_t* flags)
 
 
-cdef inline bint are_alike(int32_t* one, int32_t* other) noexcept:
+cdef inline bint are_alike(int32_t* one, int32_t* other, Py_ssize_t width) noexcept:
     """Tell whether two tasks' seats are on the same instances."""
-    return memcmp(one, other, SEATS * sizeof(int32_t)) == 0
+    return memcmp(one, other, width * sizeof(int32_t)) == 0

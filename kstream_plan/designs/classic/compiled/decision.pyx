@@ -9,7 +9,7 @@ from kstream_plan.designs.classic.compiled.loads cimport Loads
 from kstream_plan.designs.classic.compiled.memory cimport int8s, int32s
 from kstream_plan.designs.classic.compiled.records cimport (
     NONE,
-    SEATS,
+    MOST_SEATS,
     TEMPORARY,
     Held,
     Slot,
@@ -28,7 +28,7 @@ cdef class Decision(Copies):
 
     Args:
         group: who takes part; it has no stateless tasks.
-        target: of its assignor, with at most one standby a task.
+        target: of its assignor, with at most seven standbys a task.
         limit: ``acceptable.recovery.lag``, below 2^63-1.
         warm_ups: ``max.warmup.replicas``.
     """
@@ -36,7 +36,8 @@ cdef class Decision(Copies):
     def __init__(self, group, target, limit, warm_ups):
         Copies.__init__(self, group, limit)
         self.movement = TaskMovement(group, target, limit, warm_ups)
-        seats = self.tasks * SEATS
+        self.width = self.movement.width
+        seats = self.tasks * self.width
         self.consumer = int32s(self.memory, seats)
         self.reporters, self.following = int32s(self.memory, seats), int32s(self.memory, seats)
         self.touched, self.unlike = int8s(self.memory, self.instances), int8s(self.memory, self.tasks)
@@ -77,7 +78,9 @@ cdef class Decision(Copies):
         memcpy(self.unlike, self.dirty, self.tasks)
         memset(self.touched, 0, self.instances)
         for place in range(self.tasks):
-            if self.dirty[place] or not are_alike(&self.decided[place * SEATS], &self.before[place * SEATS]):
+            if self.dirty[place] or not are_alike(
+                &self.decided[place * self.width], &self.before[place * self.width], self.width
+            ):
                 self._touch(place)
         return 0
 
@@ -87,16 +90,16 @@ cdef class Decision(Copies):
         cdef Slot* slot
         cdef Py_ssize_t seat
         self.unlike[place] = 1
-        for seat in range(place * SEATS, (place + 1) * SEATS):
+        for seat in range(place * self.width, (place + 1) * self.width):
             now, was = self.decided[seat], self.before[seat]
             if not self.dirty[place] and now == was:
                 continue
             if was >= 0:
                 self.touched[was] = 1
-                self.spread.count(place, seat % SEATS == 0, was, -1)
+                self.spread.count(place, seat == place * self.width, was, -1)
             if now >= 0:
                 self.touched[now] = 1
-                self.spread.count(place, seat % SEATS == 0, now, 1)
+                self.spread.count(place, seat == place * self.width, now, 1)
                 slot = self.copy(place, now)
                 self.reporters[seat] = -1 if slot == NULL else slot.reporter
         return 0
@@ -123,12 +126,12 @@ cdef class Decision(Copies):
         cdef int8_t* touched = self.touched
         memset(self.first_dealt, -1, 2 * self.instances * sizeof(int32_t))
         for place in range(self.tasks - 1, -1, -1):
-            for seat in range(SEATS):
-                instance = decided[place * SEATS + seat]
+            for seat in range(self.width):
+                instance = decided[place * self.width + seat]
                 if instance >= 0 and touched[instance]:
                     first = &self.first_dealt[2 * instance + (seat > 0)]
-                    self.following[place * SEATS + seat] = first[0]
-                    first[0] = <int32_t>(place * SEATS + seat)
+                    self.following[place * self.width + seat] = first[0]
+                    first[0] = <int32_t>(place * self.width + seat)
 
     cdef int _deal(self, int32_t instance, int32_t first, bint active) except -1:
         """Deal an instance's seats; how far behind it is matters only where not everybody gets back what it reported."""
@@ -136,19 +139,19 @@ cdef class Decision(Copies):
         cdef int32_t begin = self.first_of[instance], at = first
         self.split.clear()
         while at >= 0:
-            self.split.add(at // SEATS, max(-1, self.reporters[at] - begin))
+            self.split.add(at // self.width, max(-1, self.reporters[at] - begin))
             at = self.following[at]
         if not self.split.give_back(self.load, begin, threads):
             at = first
             while at >= 0:
-                self.split.lags[number] = self.lag(at // SEATS, instance)
+                self.split.lags[number] = self.lag(at // self.width, instance)
                 number, at = number + 1, self.following[at]
             self.split.deal(self.load, begin, threads, active)
         number, at = 0, first
         while at >= 0:
             if self.consumer[at] != begin + self.split.given[number]:
                 self.consumer[at] = begin + self.split.given[number]
-                self.unlike[at // SEATS] = 1
+                self.unlike[at // self.width] = 1
             number, at = number + 1, self.following[at]
         return 0
 
@@ -172,15 +175,15 @@ cdef class Decision(Copies):
     cdef void _withhold_task(self, Py_ssize_t place) noexcept:
         """Withhold a task, or do not; see whether its copies are where its seats are."""
         cdef Py_ssize_t at, number, held = 0
-        cdef int32_t old = self.owner[place], new = self.consumer[place * SEATS]
+        cdef int32_t old = self.owner[place], new = self.consumer[place * self.width]
         cdef Slot* slot
-        cdef Held[SEATS] seats
+        cdef Held[MOST_SEATS] seats
         if old >= 0 and old != new:
             self.withheld_by[place], self.follow_up = old, True
             self.revoking[old], self.waiting[new] = 1, 1
-            slot = self.copy(place, self.decided[place * SEATS])
+            slot = self.copy(place, self.decided[place * self.width])
             self.temporary[place] = (
-                self.instance_of[old] != self.decided[place * SEATS] and slot != NULL and slot.lag != NONE
+                self.instance_of[old] != self.decided[place * self.width] and slot != NULL and slot.lag != NONE
             )
         number = self.seats(place, seats)
         slot = &self.slots[place * self.room]
@@ -194,13 +197,13 @@ cdef class Decision(Copies):
 
     cdef Py_ssize_t seats(self, Py_ssize_t place, Held* seats) noexcept:
         """Fill in who holds a task after the rebalance, by instance; return how many do."""
-        cdef int32_t* decided = &self.decided[place * SEATS]
+        cdef int32_t* decided = &self.decided[place * self.width]
         cdef Held one
         cdef Py_ssize_t at, number = 0, other
-        for at in range(SEATS):
+        for at in range(self.width):
             if decided[at] < 0:
                 continue
-            one = Held(decided[at], self.consumer[place * SEATS + at], role_of(at))
+            one = Held(decided[at], self.consumer[place * self.width + at], role_of(at, self.width))
             if at == 0 and self.withheld_by[place] >= 0:
                 if not self.temporary[place]:
                     continue
@@ -220,15 +223,15 @@ cdef class Decision(Copies):
         cdef Py_ssize_t at
         cdef int32_t* whose = self.decided if instance else self.consumer
         held = [([], [], []) for _ in range(self.instances if instance else self.consumers)]
-        for at in range(self.tasks * SEATS):
+        for at in range(self.tasks * self.width):
             if self.decided[at] >= 0:
-                held[whose[at]][role_of(at % SEATS)].append(self.task_of[at // SEATS])
+                held[whose[at]][role_of(at % self.width, self.width)].append(self.task_of[at // self.width])
         return tuple([Holding(*map(tuple, roles)) for roles in held])
 
     def held_after(self):
         """Return what every consumer holds after the rebalance."""
         cdef Py_ssize_t place, at, number
-        cdef Held[SEATS] seats
+        cdef Held[MOST_SEATS] seats
         roles = [([], [], [], []) for _ in range(self.consumers)]
         for place in range(self.tasks):
             number = self.seats(place, seats)

@@ -10,7 +10,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 
 from kstream_plan.designs.classic.compiled.advance cimport Advance
 from kstream_plan.designs.classic.compiled.memory cimport zeros
-from kstream_plan.designs.classic.compiled.records cimport ACTIVE, LATEST, NONE, SEATS, Slot
+from kstream_plan.designs.classic.compiled.records cimport ACTIVE, LATEST, NONE, Slot, role_of
 
 
 cdef class GroupArrays(Advance):
@@ -18,7 +18,7 @@ cdef class GroupArrays(Advance):
 
     Args:
         group: who takes part; it has no stateless tasks.
-        target: of its assignor, with at most one standby a task.
+        target: of its assignor, with at most seven standbys a task.
         limit: ``acceptable.recovery.lag``, below 2^63-1.
         warm_ups: ``max.warmup.replicas``.
     """
@@ -65,13 +65,13 @@ cdef class GroupArrays(Advance):
     cdef uint64_t _print(self, Py_ssize_t place) noexcept:
         """Return a number for what is decided, owned and reported of a task."""
         cdef Slot* slots = &self.slots[place * self.room]
-        cdef int32_t* decided = &self.decided[place * SEATS]
-        cdef int32_t* consumer = &self.consumer[place * SEATS]
+        cdef int32_t* decided = &self.decided[place * self.width]
+        cdef int32_t* consumer = &self.consumer[place * self.width]
         cdef uint64_t found = _mixed(place + 1, consumer[0])
         cdef Py_ssize_t at
-        found = _mixed(found, consumer[1] if decided[1] >= 0 else -1)
-        found += _mixed(5, consumer[2] if decided[2] >= 0 else -1)
-        found += _mixed(5, consumer[3] if decided[3] >= 0 else -1)
+        for at in range(1, self.width):
+            if decided[at] >= 0:  # in whatever order
+                found += _mixed(role_of(at, self.width), consumer[at])
         for at in range(self.number[place]):
             if slots[at].consumer >= 0:
                 found = _mixed(found, slots[at].consumer * 4 + slots[at].role)

@@ -17,9 +17,9 @@ cdef enum:
     WARMUP = 2
     TEMPORARY = 3
 
-#: Seats that a decision can give to one task: active, standby, a warm-up of either.
+#: The most seats that a decision can give to one task: active, standbys, a warm-up of each.
 cdef enum:
-    SEATS = 4
+    MOST_SEATS = 16
 
 
 #: State of a task on an instance's disk (model/copies); consumer -1: it is left over; reporter -1: nobody. What is left
@@ -61,6 +61,6 @@ cdef packed struct Row:
     int8_t unused_more[4]
 
 
-cdef inline int8_t role_of(Py_ssize_t seat) noexcept:
-    """Return what a seat makes whoever has it."""
-    return <int8_t>(seat if seat < WARMUP else WARMUP)
+cdef inline int8_t role_of(Py_ssize_t seat, Py_ssize_t seats) noexcept:
+    """Return what one of a task's seats makes whoever has it: the second half of them are warm-ups."""
+    return <int8_t>(ACTIVE if seat == 0 else STANDBY if 2 * seat < seats else WARMUP)

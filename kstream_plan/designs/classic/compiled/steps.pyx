@@ -11,7 +11,7 @@ from kstream_plan.designs.classic.compiled.memory cimport grown, int8s, zeros
 from kstream_plan.designs.classic.compiled.records cimport (
     ACTIVE,
     NONE,
-    SEATS,
+    MOST_SEATS,
     TEMPORARY,
     WARMUP,
     Held,
@@ -80,7 +80,7 @@ cdef class Steps(Decision):
 
     cdef void _tell_task(self, Py_ssize_t place) except *:
         """Tell what happens to a task: who gives it up, who waits, who has it then."""
-        cdef Held[SEATS] seats
+        cdef Held[MOST_SEATS] seats
         cdef Py_ssize_t at, one, number = self.seats(place, seats)
         cdef Slot* slots = &self.slots[place * self.room]
         cdef Slot* slot
@@ -131,9 +131,9 @@ cdef class Steps(Decision):
     cdef void _tell_withheld(self, Py_ssize_t place) except *:
         """Tell who waits for a task."""
         cdef Row* row = self._row(place, WITHHOLD)
-        cdef int32_t instance = self.decided[place * SEATS]
+        cdef int32_t instance = self.decided[place * self.width]
         row.from_consumer, row.from_role = self.withheld_by[place], ACTIVE
-        row.to_consumer, row.to_role = self.consumer[place * SEATS], ACTIVE
+        row.to_consumer, row.to_role = self.consumer[place * self.width], ACTIVE
         if self.instance_of[row.from_consumer] == instance:
             row.reason = THREADS_EVENED_OUT
         else:
@@ -211,18 +211,20 @@ cdef class Steps(Decision):
 
     cdef void _why_copied(self, Row* row, Py_ssize_t place, int32_t instance, int8_t role) noexcept:
         """Say why an instance has a copy."""
-        cdef Py_ssize_t slot = place * self.movement.slots
+        cdef Py_ssize_t slot = place * self.movement.slots, standby
         row.lag, row.reason = self.lag(place, instance), STANDBY_WANTED
         if role != WARMUP:
             return
-        if self.movement.is_moved(slot + 1) and self.movement.destination[slot + 1] == instance:
-            row.reason, row.other_lag = TARGET_WARMS_UP, self.lag(place, self.movement.source[slot + 1])
-        elif self.movement.is_moved(slot):
+        for standby in range(slot + 1, slot + self.movement.slots):
+            if self.movement.is_moved(standby) and self.movement.destination[standby] == instance:
+                row.reason, row.other_lag = TARGET_WARMS_UP, self.lag(place, self.movement.source[standby])
+                return
+        if self.movement.is_moved(slot):
             row.reason, row.other_lag = TARGET_WARMS_UP, self.lag(place, self.movement.source[slot])
 
     cdef void _why_given_up(self, Row* row, Py_ssize_t place, int32_t instance) noexcept:
         """Say why a task leaves an instance."""
-        cdef int32_t to = self.decided[place * SEATS]
+        cdef int32_t to = self.decided[place * self.width]
         row.reason = MOVES_AWAY
         if self.withheld_by[place] < 0:
             return
