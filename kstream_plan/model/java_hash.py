@@ -8,6 +8,10 @@ from __future__ import annotations
 import uuid
 from functools import lru_cache
 
+#: Bins of a new ``java.util.HashMap``, and the longest chain of a bin that is no tree.
+INITIAL_BINS = 16
+LONGEST_CHAIN = 8
+
 
 def java_string_key(text: str) -> bytes:
     """Return a key that sorts as ``String.compareTo``: by UTF-16 code unit."""

@@ -16,14 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from kstream_plan.assignors.java.tree_bins import TreeBin
+from kstream_plan.model.java_hash import INITIAL_BINS, LONGEST_CHAIN
 
 T = TypeVar("T")
 
-#: A table begins with so many bins.
-INITIAL_BINS = 16
-#: A chain longer than this becomes a tree ...
-LONGEST_CHAIN = 8
-#: ... but only in a table of at least so many bins; a smaller table doubles instead.
+#: A longer chain than ``LONGEST_CHAIN`` becomes a tree only in a table of at least so many bins; a smaller one doubles.
 LEAST_BINS_WITH_TREES = 64
 #: A tree that a doubling leaves with at most so many keys becomes a chain again.
 _SHORTEST_TREE = 6
@@ -288,26 +285,3 @@ def _turns(queue: PriorityQueue[int], keys: list[int], number: int) -> list[int]
         queue.offer(place)
         polled.append(place)
     return polled
-
-
-def remove_from_heap(heap: list[int], item: int) -> None:
-    """Remove ``item`` as ``PriorityQueue.remove(Object)`` does: the last item fills the gap, sifted down or else up.
-
-    ``heapq`` itself is a ``PriorityQueue`` as long as no two items are equal: the array comes out the same.
-    """
-    position, last = heap.index(item), heap.pop()
-    if position == len(heap):
-        return
-    size, gap = len(heap), position
-    while (child := 2 * gap + 1) < size:
-        if child + 1 < size and heap[child + 1] < heap[child]:
-            child += 1
-        if heap[child] > last:
-            break
-        heap[gap] = heap[child]
-        gap = child
-    if gap == position:
-        while gap > 0 and heap[parent := (gap - 1) // 2] > last:
-            heap[gap] = heap[parent]
-            gap = parent
-    heap[gap] = last

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kstream_plan.assignors.java.collections import INITIAL_BINS, LEAST_BINS_WITH_TREES, LONGEST_CHAIN
-from kstream_plan.model.java_hash import spread_hash, string_hash
+from kstream_plan.assignors.java.collections import LEAST_BINS_WITH_TREES
+from kstream_plan.model.java_hash import INITIAL_BINS, LONGEST_CHAIN, spread_hash, string_hash
 
 _GOLDEN = 0x9E3779B97F4A7C15
 _64_BITS = 2**64 - 1

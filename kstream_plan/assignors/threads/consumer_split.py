@@ -1,18 +1,17 @@
-"""The split of one instance's tasks over its consumers (Kafka's ``assignTasksToThreads``).
+"""The split of one instance's stateful tasks over its consumers: by ``engine.thread_assignment``.
 
 Source: page ``rules``, "Split over threads".
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from array import array
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from heapq import heapify, heappop
-from itertools import chain, repeat
-from typing import NamedTuple
 
-from kstream_plan.assignors.java.collections import hash_order, remove_from_heap
+from kstream_plan.assignors.java.collections import hash_order
+from kstream_plan.engine.columns import zeros
+from kstream_plan.engine.thread_assignment import ThreadAssignment
 from kstream_plan.model import Group, Holding
 
 
@@ -42,151 +41,52 @@ def split_over_consumers(
     """
     if len(consumers) == 1:
         return (Holding(placement.active, placement.standby, placement.warmup),)
-    previous = _Reported(reported, lag_of)
-    load = [0] * len(consumers)
-    active = _deal(list(placement.active), previous, load, lambda tasks: _as_hash_set(tasks, group))
-    copies = _deal(sorted(placement.standby + placement.warmup), previous, load, list)
+    assignment, load = _assignment_of(group), zeros("i", len(consumers))
+
+    def dealt(tasks: Sequence[int], *, as_hash_set: bool) -> list[list[int]]:
+        return _dealt(assignment, tasks, reported, lag_of, load, as_hash_set=as_hash_set)
+
+    active = dealt(placement.active, as_hash_set=True)
+    copies = dealt(sorted(placement.standby + placement.warmup), as_hash_set=False)
     warmups = frozenset(placement.warmup)
-    return tuple([_holding(a, c, warmups) for a, c in zip(active, copies, strict=True)])
+    return tuple(
+        Holding(
+            tuple(mine),
+            tuple([task for task in copied if task not in warmups]),
+            tuple([task for task in copied if task in warmups]),
+        )
+        for mine, copied in zip(active, copies, strict=True)
+    )
 
 
-def _as_hash_set(tasks: Sequence[int], group: Group) -> list[int]:
-    """Order tasks (sorted) as Kafka's set of their ids iterates."""
-    return [tasks[position] for position in hash_order(list(map(group.table_hashes.__getitem__, tasks)))]
+def _assignment_of(group: Group) -> ThreadAssignment:
+    """Return the one that deals a group's tasks; it is made once."""
+    known: ThreadAssignment | None = vars(group).get("_thread_assignment")
+    if known is None:
+        known = ThreadAssignment(group.table_hashes, max(group.capacities), hash_order)
+        vars(group)["_thread_assignment"] = known
+    return known
 
 
-def _holding(active: list[int], copies: list[int], warmups: Collection[int]) -> Holding:
-    """Sort one consumer's tasks and tell the warm-ups from the other standbys again."""
-    active.sort()
-    copies.sort()
-    if not warmups:
-        return Holding(tuple(active), tuple(copies))
-    standby = tuple([task for task in copies if task not in warmups])
-    return Holding(tuple(active), standby, tuple([task for task in copies if task in warmups]))
-
-
-class _Reported(NamedTuple):
-    """What each consumer reported, and the instance's lag on it."""
-
-    tasks: Sequence[AbstractSet[int]]
-    lag_of: Callable[[int], int]
-
-    def by_lag(self, tasks: Iterable[int]) -> list[int]:
-        """Sort reported tasks by (lag, task)."""
-        return sorted(tasks, key=lambda task: (self.lag_of(task), task))
-
-
-def _deal(
-    tasks: list[int], reported: _Reported, load: list[int], java_order: Callable[[list[int]], list[int]]
+def _dealt(
+    assignment: ThreadAssignment,
+    tasks: Sequence[int],
+    reported: Sequence[AbstractSet[int]],
+    lag_of: Callable[[int], int],
+    load: array[int],
+    *,
+    as_hash_set: bool,
 ) -> list[list[int]]:
-    """Give ``tasks`` (sorted) to the consumers, evenly together with their ``load``, to which they are added.
-
-    Each consumer first gets up to its share what it ``reported``, least lag first. What is left fills those below the
-    share in task order. The remainder goes one by one to those at the share: to who reported the task if possible,
-    else in the order of the array of Kafka's queue of unassigned tasks, made from ``java_order(tasks)``.
-    """
-    if not tasks:
-        return [[] for _ in load]
-    share = (sum(load) + len(tasks)) // len(load)
-    room = [share - already for already in load]
-    given = _give_back_all(tasks, room, reported) if any(reported.tasks) else None
-    given = given or _deal_step_by_step(tasks, room, reported, java_order)
-    for consumer, mine in enumerate(given):
-        load[consumer] += len(mine)
-    return given
-
-
-def _give_back_all(tasks: list[int], room: list[int], reported: _Reported) -> list[list[int]] | None:
-    """Give every consumer what it reported if that is what the steps come to, by far the most frequent case.
-
-    It is if every task was reported once and everybody then has its share or one more: who has one more is the one
-    that gets it back.
-    """
-    left = set(tasks)
-    given = [left & candidates for candidates in reported.tasks]
-    if sum(map(len, given)) != len(tasks) or left.difference(*given):
-        return None
-    for mine, share in zip(given, room, strict=True):
-        if not 0 <= len(mine) - share <= 1:
-            return None
-    return list(map(list, given))
-
-
-def _deal_step_by_step(
-    tasks: list[int], room: list[int], reported: _Reported, java_order: Callable[[list[int]], list[int]]
-) -> list[list[int]]:
-    left = set(tasks)
-    given, skipped = _give_back(left, room, reported)
-    kept = list(map(len, given))
-    rest = list(fill_up(sorted(left), given, room))
-    if rest:
-        at_share = [consumer for consumer, mine in enumerate(given) if len(mine) == room[consumer]]
-        returned = _give_back_one_more(rest, given, at_share, skipped)
-        if len(rest) > 2:  # a heap of two has them in order
-            taken = [reported.by_lag(mine[:count]) for mine, count in zip(given, kept, strict=True)]
-            polled = len(left) - len(returned) - len(rest)
-            rest = array_order(java_order(tasks), chain.from_iterable(taken), polled, returned)
-        for task, consumer in zip(rest, at_share, strict=False):
-            given[consumer].append(task)
-    return given
-
-
-def _give_back(left: set[int], room: list[int], reported: _Reported) -> tuple[list[list[int]], dict[int, int]]:
-    """Take from ``left`` and give every consumer what it reported while it has room.
-
-    Returns:
-        What each is given, and the tasks there was no room for, with the last consumer that reported them.
-    """
-    given, skipped = [], {}
-    for consumer, candidates in enumerate(reported.tasks):
-        common, limit = left & candidates, max(room[consumer], 0)
-        mine = list(common)
-        if len(mine) > limit:
-            mine = reported.by_lag(common)
-            skipped.update(dict.fromkeys(mine[limit:], consumer))
-            del mine[limit:]
-            common = set(mine)
-        left -= common
-        given.append(mine)
-    return given, skipped
-
-
-def fill_up(queue: Sequence[int], given: list[list[int]], room: Sequence[int]) -> Sequence[int]:
-    """Deal in task order to the consumers with room, one at a time each; return what is still left.
-
-    As long as the same consumers have room, whole rows are dealt at once.
-    """
-    first = 0
-    while hungry := [consumer for consumer, mine in enumerate(given) if len(mine) < room[consumer]]:
-        rows = min(room[consumer] - len(given[consumer]) for consumer in hungry)
-        end = first + rows * len(hungry)
-        for place, consumer in enumerate(hungry):
-            given[consumer] += queue[first + place : end : len(hungry)]
-        first = end
-    return queue[first:]
-
-
-def _give_back_one_more(
-    rest: list[int], given: list[list[int]], at_share: list[int], skipped: dict[int, int]
-) -> list[int]:
-    """Give one skipped task to each consumer at the share that reported it; return those given."""
-    returned = []
-    for task in sorted(skipped):
-        consumer = skipped[task]
-        if consumer in at_share and task in rest:
-            given[consumer].append(task)
-            rest.remove(task)
-            at_share.remove(consumer)
-            returned.append(task)
-    return returned
-
-
-def array_order(queued: list[int], taken: Iterable[int], polled: int, returned: list[int]) -> list[int]:
-    """Replay Kafka's queue of unassigned tasks and return what is left of it, in the order of its array."""
-    heapify(queued)
-    for task in taken:
-        remove_from_heap(queued, task)
-    deque(map(heappop, repeat(queued, polled)), maxlen=0)
-    for task in returned:
-        remove_from_heap(queued, task)
-    return queued
+    """Give ``tasks`` (sorted) to the consumers, evenly together with their ``load``, to which they are added."""
+    reporters = [[thread for thread, mine in enumerate(reported) if task in mine] for task in tasks]
+    assignment.clear()
+    for task, threads in zip(tasks, reporters, strict=True):
+        assignment.add(task, threads[0] if threads else -1)
+        for thread in threads[1:]:
+            assignment.add_reporter(thread)
+    if not assignment.give_back(load, 0, len(load)):
+        for place, task in enumerate(tasks):
+            if reporters[place]:
+                assignment.set_lag(place, lag_of(task))
+        assignment.deal(load, 0, len(load), as_hash_set)
+    return assignment.by_thread(len(load))

@@ -5,14 +5,16 @@ Source: page ``rules``, "Split over threads".
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Sequence
 from functools import lru_cache
+from heapq import heapify, heappop
+from itertools import repeat
 
 import numpy as np
 import numpy.typing as npt
 
 from kstream_plan.assignors.java.collections import hash_order
-from kstream_plan.assignors.threads.consumer_split import array_order, fill_up
 from kstream_plan.model import Group, Holding, Holdings, Owners, no_owners
 from kstream_plan.model.holding_changes import unlike
 
@@ -89,7 +91,9 @@ def dealt_to_threads(group: Group, places: Owners, load: Sequence[int]) -> npt.N
     if len(last) > 2:  # a heap of two has them in order
         queue = hash_order(group.stateless_table_hashes[places])
         turns = turns.copy()
-        turns[array_order(queue, (), len(queue) - len(last), [])] = last
+        heapify(queue)
+        deque(map(heappop, repeat(queue, len(queue) - len(last))), maxlen=0)  # what is left is in Kafka's order
+        turns[queue] = last
     return turns
 
 
@@ -101,7 +105,7 @@ def _turns(tasks: int, room: tuple[int, ...]) -> tuple[npt.NDArray[np.int32], tu
     that are at it, in an order that hangs on more than the numbers if there are three or more.
     """
     given: list[list[int]] = [[] for _ in room]
-    rest = fill_up(range(tasks), given, room)
+    rest = _fill_up(range(tasks), given, room)
     at_share = [consumer for consumer, (mine, free) in enumerate(zip(given, room, strict=True)) if len(mine) == free]
     turns = np.empty(tasks, dtype=np.int32)
     for consumer, mine in enumerate(given):
@@ -110,3 +114,18 @@ def _turns(tasks: int, room: tuple[int, ...]) -> tuple[npt.NDArray[np.int32], tu
     turns[tasks - len(rest) :] = takers
     turns.setflags(write=False)
     return turns, takers
+
+
+def _fill_up(queue: Sequence[int], given: list[list[int]], room: Sequence[int]) -> Sequence[int]:
+    """Deal in task order to the consumers with room, one at a time each; return what is still left.
+
+    As long as the same consumers have room, whole rows are dealt at once.
+    """
+    first = 0
+    while hungry := [consumer for consumer, mine in enumerate(given) if len(mine) < room[consumer]]:
+        rows = min(room[consumer] - len(given[consumer]) for consumer in hungry)
+        end = first + rows * len(hungry)
+        for place, consumer in enumerate(hungry):
+            given[consumer] += queue[first + place : end : len(hungry)]
+        first = end
+    return queue[first:]

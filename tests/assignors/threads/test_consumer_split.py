@@ -10,14 +10,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kstream_plan.assignors.threads import consumer_split
 from kstream_plan.assignors.threads.consumer_split import split_over_consumers
 from kstream_plan.assignors.threads.stateless_split import dealt_to_threads
 from kstream_plan.model import LATEST, UNKNOWN, Consumer, Group, Holding, Holdings, Instance, Task, TaskId, no_owners
 from tests.helpers import kafka_cases, strategies
+from tests.helpers.engine_modes import engine_module
 from tests.reference import client_state as reference
 from tests.reference.streams_partition_assignor import assign_client_to_threads
 
 Reports = list[list[tuple[int, int]]]
+
+
+@pytest.fixture(autouse=True, scope="module", params=["compiled", "plain"])
+def mode(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Both modes of the engine."""
+    with pytest.MonkeyPatch.context() as patched:
+        module = engine_module("thread_assignment", request.param)
+        patched.setattr(consumer_split, "ThreadAssignment", module.ThreadAssignment)
+        yield
 
 
 def _decisions(name: str) -> Iterator[tuple[Group, dict[str, Any], dict[str, Any]]]:

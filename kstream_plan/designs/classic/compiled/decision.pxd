@@ -7,8 +7,8 @@ from kstream_plan.designs.classic.compiled.copies cimport Copies
 from kstream_plan.designs.classic.compiled.loads cimport Loads
 from kstream_plan.designs.classic.compiled.memory cimport Flags, Ints
 from kstream_plan.designs.classic.compiled.records cimport Held
-from kstream_plan.designs.classic.compiled.thread_split cimport ThreadSplit
 from kstream_plan.engine.task_movement cimport TaskMovement
+from kstream_plan.engine.thread_assignment cimport ThreadAssignment
 
 
 cdef class Decision(Copies):
@@ -27,8 +27,8 @@ cdef class Decision(Copies):
     # how many tasks each instance has
     cdef Loads spread
     # the split, and each consumer's load
-    cdef ThreadSplit split
-    cdef Ints load
+    cdef ThreadAssignment split
+    cdef int32_t[::1] load
     # by task: who has to give it up first (-1: nobody), whether its new owner has a copy until then, whether its copies
     # are not where its seats are
     cdef Ints withheld_by

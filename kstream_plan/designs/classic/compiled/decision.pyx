@@ -15,9 +15,11 @@ from kstream_plan.designs.classic.compiled.records cimport (
     Slot,
     role_of,
 )
-from kstream_plan.designs.classic.compiled.thread_split cimport ThreadSplit
 from kstream_plan.engine.task_movement cimport TaskMovement
+from kstream_plan.engine.thread_assignment cimport ThreadAssignment
 
+from kstream_plan.assignors.java.collections import hash_order
+from kstream_plan.engine.columns import zeros
 from kstream_plan.model import Holding
 
 
@@ -43,8 +45,10 @@ cdef class Decision(Copies):
         self.touched, self.unlike = int8s(self.memory, self.instances), int8s(self.memory, self.tasks)
         self.first_dealt = int32s(self.memory, 2 * self.instances)
         self.spread = Loads(group)
-        self.split = ThreadSplit([group.table_hashes[task] for task in group.stateful], max(group.capacities))
-        self.load, self.withheld_by = int32s(self.memory, self.consumers), int32s(self.memory, self.tasks)
+        hashes = [group.table_hashes[task] for task in group.stateful]
+        self.split = ThreadAssignment(hashes, max(group.capacities), hash_order)
+        self.load = zeros("i", self.consumers)
+        self.withheld_by = int32s(self.memory, self.tasks)
         self.temporary, self.changed = int8s(self.memory, self.tasks), int8s(self.memory, self.tasks)
         self.revoking, self.waiting = int8s(self.memory, self.consumers), int8s(self.memory, self.consumers)
 
@@ -109,7 +113,7 @@ cdef class Decision(Copies):
     cdef int _split_over_consumers(self) except -1:
         """Give the seats of each instance that is touched to its consumers: active tasks, then copies."""
         cdef int32_t instance
-        memset(self.load, 0, self.consumers * sizeof(int32_t))
+        memset(&self.load[0], 0, self.consumers * sizeof(int32_t))
         self._list_dealt()
         for instance in range(<int32_t>self.instances):
             if self.touched[instance]:
