@@ -104,7 +104,9 @@ cdef class TaskMovement:
     cdef int32_t _first_free_by_lag(self, Py_ssize_t place, int32_t destination) noexcept
     @cython.locals(at=Py_ssize_t)
     cdef Py_ssize_t _report_of(self, Py_ssize_t place, int32_t instance) noexcept
-    @cython.locals(at=Py_ssize_t, begin=Py_ssize_t, own=Py_ssize_t, lag=int64_t, other=int64_t, number=int32_t, further=bint)
+    @cython.locals(at=Py_ssize_t, number=int32_t)
+    cdef int32_t _fill_ready(self, Py_ssize_t place) noexcept
+    @cython.locals(at=Py_ssize_t, own=Py_ssize_t, lag=int64_t, number=int32_t)
     cdef int32_t _caught_up_elsewhere(self, Py_ssize_t place, int32_t instance) noexcept
     @cython.locals(earlier=Py_ssize_t)
     cdef void _feed(self, int32_t[::1] order, Py_ssize_t at, int64_t[::1] counts) except *

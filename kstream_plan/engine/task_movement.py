@@ -285,7 +285,7 @@ class TaskMovement:
         slot = self.actives[at]
         place = slot // self.slots
         self._feed(self.actives, at, self.target_counts)
-        n_hot = self._hot(place, self._caught_up_elsewhere(place, self.destination[slot]))
+        n_hot = self._hot(place, self._fill_ready(place))
         source = self.queue.choose(self.candidates, n_hot)
         if source < 0:
             self._feed_all(self.actives, at, self.target_counts)
@@ -304,7 +304,7 @@ class TaskMovement:
             source, other = self.first_two[2 * place], self.first_two[2 * place + 1]
             load, least = self._load(other), self._load(source)
             return other if load < least else source
-        number, source, least = self._caught_up_elsewhere(place, self.destination[slot]), -1, 0.0
+        number, source, least = self._fill_ready(place), -1, 0.0
         for at in range(number):
             load = self._load(self.ready[at])
             if source < 0 or load < least:
@@ -382,7 +382,7 @@ class TaskMovement:
         """
         slot = self.standby_slots[at]
         place, destination = slot // self.slots, self.destination[slot]
-        free = self._free(place, self._caught_up_elsewhere(place, destination))
+        free = self._free(place, self._fill_ready(place))
         self.how[slot] = MOVE_CAUGHT_UP if free else MOVE_MOST_CAUGHT_UP
         if free == 0:
             return self._first_free_by_lag(place, destination)
@@ -497,7 +497,7 @@ class TaskMovement:
         return -1
 
     def _caught_up_elsewhere(self, place: int, instance: int) -> int:
-        """Fill ``ready`` with who is caught up on a task, in instance order, and return how many are.
+        """Fill ``ready`` with who is caught up on a task, and return how many are.
 
         Return -1 if this instance is caught up itself, or nobody is further.
         """
@@ -505,14 +505,22 @@ class TaskMovement:
         lag = self.end_offset_sums[place] if own < 0 else self.report_lag[own]
         if lag <= self.limit:  # if it is UNKNOWN, nothing sorts before it
             return -1
-        number, further, begin = 0, False, place * self.room
-        for at in range(begin, begin + self.n_reports[place]):
-            other = self.report_lag[at]
-            if other <= self.limit and other != UNKNOWN_LAG:
+        number = self._fill_ready(place)
+        if number:
+            return number
+        for at in range(place * self.room, place * self.room + self.n_reports[place]):
+            if self.report_lag[at] < lag:
+                return 0
+        return -1
+
+    def _fill_ready(self, place: int) -> int:
+        """Fill ``ready`` with who is caught up on a task, in instance order, and return how many are."""
+        number = 0
+        for at in range(place * self.room, place * self.room + self.n_reports[place]):
+            if self.report_lag[at] <= self.limit and self.report_lag[at] != UNKNOWN_LAG:
                 self.ready[number] = self.report_instance[at]
                 number += 1
-            further = further or other < lag
-        return number if number or further else -1
+        return number
 
     def _fill_in_order(self, first: int, end: int, order: Column) -> int:
         """Fill ``order`` with the pending ones of these slots of each task; return how many there are.
