@@ -17,13 +17,13 @@ from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
+from kstream_plan.engine.state_cleaner import StateCleaner
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Rates, Snapshot, WorkId
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.reported_lag import reported_lag
 from kstream_plan.model.scenario import moment
 from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.model.times import format_time
-from kstream_plan.plans.state_cleaner import Cleaner
 
 #: How old a measurement may be that counts as true at a moment, unless ``--trust-reports-of`` says otherwise.
 TRUST_MS = 60_000
@@ -393,13 +393,13 @@ class KnownCopies:
         seen_ms = lost_ms if course.left_over_ms is not None else self._reported_at_ms(task, instance)
         if at_ms <= seen_ms:
             return False  # it was there at that very moment
-        cleaner = Cleaner(snapshot.config.state_cleanup_delay_ms, started_ms=dict(snapshot.started_ms), when="early")
-        cleaner.in_stores = None if snapshot.streams_version is None else snapshot.offsets_in_stores
+        in_stores = None if snapshot.streams_version is None else snapshot.offsets_in_stores
         made_ms = None if copy is None else copy.made_at_ms
         if course.left_over_ms is None and (task, instance) not in snapshot.since_ms:
             # left over for as long as can be, and there when it was seen, unless it is deleted in that very millisecond
-            lost_ms, cleaner.in_stores = seen_ms - 1, None
+            lost_ms, in_stores = seen_ms - 1, None
         left_over = Copy(max(instance, 0), 0, lost_at_ms=lost_ms, made_at_ms=made_ms)
+        cleaner = StateCleaner(snapshot.config.state_cleanup_delay_ms, snapshot.started_ms, in_stores, "early")
         return cleaner.deletes(snapshot.state.group, left_over, at_ms)
 
     def _never_told(self, task: int, instance: int) -> Evidence | None:

@@ -13,6 +13,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from kstream_plan.designs.classic.readiness import Readiness, to_restore
+from kstream_plan.engine.state_cleaner import StateCleaner
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, GroupState, Rates
 from kstream_plan.model.state import Restless, Sleep, is_settled
 from kstream_plan.plans.restoring import (
@@ -22,7 +23,6 @@ from kstream_plan.plans.restoring import (
     copied_on,
     pressed_instances,
 )
-from kstream_plan.plans.state_cleaner import Cleaner
 from kstream_plan.protocols.transition import Transition
 
 #: Between an assignment and the rejoin of a consumer that revoked or had something withheld (0.01-0.7 s observed).
@@ -55,7 +55,7 @@ def advance(
     state: GroupState,
     transition: Transition,
     interval: Interval,
-    cleaner: Cleaner,
+    cleaner: StateCleaner,
     rates: Rates,
     phases: Sequence[Span] = (),
 ) -> GroupState:
@@ -142,7 +142,7 @@ def _restless(
 
 
 def _sleep(
-    group: Group, rates: Rates, task: int, copies: tuple[Copy, ...], cleaner: Cleaner, at_ms: int
+    group: Group, rates: Rates, task: int, copies: tuple[Copy, ...], cleaner: StateCleaner, at_ms: int
 ) -> Sleep | None:
     """Return until when the same is reported of left-over state, if nothing of the other copies changes any more."""
     if rates.produce_rate(task):
@@ -233,7 +233,7 @@ class _Report:
         state: GroupState,
         transition: Transition,
         interval: Interval,
-        cleaner: Cleaner,
+        cleaner: StateCleaner,
         phases: Sequence[Span],
         copies: Mapping[int, tuple[Copy, ...]],
         revoking: frozenset[int],

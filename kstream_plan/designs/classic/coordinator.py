@@ -18,6 +18,7 @@ from kstream_plan.designs.classic.next_rebalance import LATE_MS, TYPICAL, Clock,
 from kstream_plan.designs.classic.readiness import Readiness, silent_copies
 from kstream_plan.designs.classic.round_steps import steps_of
 from kstream_plan.designs.classic.stuck_or_cyclic import Recurrence, cause
+from kstream_plan.engine.state_cleaner import StateCleaner
 from kstream_plan.model import (
     Assignment,
     Group,
@@ -47,7 +48,6 @@ from kstream_plan.plans import (
 )
 from kstream_plan.plans.design import Ahead, Coordinator, Due, Ending, Lapse, Turn
 from kstream_plan.plans.membership import TakingIn
-from kstream_plan.plans.state_cleaner import Cleaner
 from kstream_plan.protocols import Protocol
 from kstream_plan.protocols.transition import Transition
 
@@ -79,7 +79,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         self._assign = assign
         self._rebalance = rebalance
         self._config = config
-        self._cleaner = Cleaner(config.state_cleanup_delay_ms)
+        self._cleaner = StateCleaner(config.state_cleanup_delay_ms)
         self._clock = clock
         self._recurrence = Recurrence(config)
         self._previous: tuple[GroupState, Assignment] | None = None
@@ -254,9 +254,13 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             self._late |= uncertainty.ready_if_late(turn.state, turn.stateful, limit, rates, LATE_MS)
 
     def _begin(self, beginning: Beginning) -> None:
-        self._cleaner.started_ms = dict(beginning.started_ms)
-        self._cleaner.in_stores, self._cleaner.in_memory = beginning.in_stores, beginning.in_memory
-        self._cleaner.when = beginning.cleaning
+        self._cleaner = StateCleaner(
+            self._config.state_cleanup_delay_ms,
+            beginning.started_ms,
+            beginning.in_stores,
+            beginning.cleaning,
+            beginning.in_memory,
+        )
 
     def _turn(
         self,

@@ -136,9 +136,7 @@ class CoordinatorOnArrays(ClassicCoordinator):
         arrays = arrays_for(state.group, decision, self._config)
         if arrays is None:
             return None
-        started_ms = [self._cleaner.started_ms.get(instance.process_id) for instance in state.group.instances]
-        cleaner, delay_ms = self._cleaner, min(self._cleaner.delay_ms, MOST_MS)  # nothing lies so long ago
-        arrays.clean_by(delay_ms, started_ms, cleaner.in_stores, cleaner.when, cleaner.in_memory)
+        arrays.clean_by(self._cleaner)
         probes = Probes()
         for found in self._found:
             if not arrays.load_state(found, {}):
@@ -150,7 +148,7 @@ class CoordinatorOnArrays(ClassicCoordinator):
         self._probes, limit = probes, self._config.acceptable_recovery_lag
         if self._maker is None or self._maker.group is not state.group or self._maker.limits[1] != limit:
             self._maker = StepMaker(state.group, (None, limit))
-        self._on_arrays = OnArrays(arrays, state, decision, self._cleaner)
+        self._on_arrays = OnArrays(arrays, state, decision)
         return self._on_arrays
 
     def _leave(self) -> None:

@@ -29,14 +29,12 @@ from kstream_plan.model import (
     no_owners,
 )
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
-from kstream_plan.model.starting_state import Cleaning
 from kstream_plan.plans import Balance
 from kstream_plan.plans.design import Lapse
 from kstream_plan.plans.holdings_log import HoldingsLog
 from kstream_plan.plans.replay import Outcome
 from kstream_plan.plans.restoring import Span
 from kstream_plan.plans.round_steps import RoundSteps
-from kstream_plan.plans.state_cleaner import Cleaner
 from kstream_plan.plans.step_rows import StepMaker
 from kstream_plan.protocols.transition import Transition
 
@@ -125,11 +123,10 @@ class OnArrays:
     next one, what is told of a state until time goes on.
     """
 
-    def __init__(self, arrays: GroupArrays, state: GroupState, decision: Assignment, cleaner: Cleaner) -> None:
+    def __init__(self, arrays: GroupArrays, state: GroupState, decision: Assignment) -> None:
         """``decision`` is one that was made for the same target."""
         self.state = state
         self._arrays = arrays
-        self._cleaner = cleaner
         self._target, self._short = decision.target, decision.short_standbys
         self._owned = Holdings.of(state.group, state.holdings)
         self._log = HoldingsLog(state.group, tuple(self._owned.stateful), self._current)
@@ -226,14 +223,8 @@ class OnArrays:
         return self._arrays.revoked()
 
     def left_to_chance(self) -> tuple[set[int], set[int], set[int]]:
-        """Return the tasks of which threads race, left-over state may be deleted, copies are ready at follow-ups.
-
-        What the cleaner is asked for at the end it is told as well.
-        """
-        arrays = self._arrays
-        whens: tuple[tuple[Cleaning, bool], ...] = (("early", arrays.deleted_early), ("late", arrays.deleted_late))
-        self._cleaner.otherwise.update(when for when, otherwise in whens if otherwise)
-        return arrays.flagged()
+        """Return the tasks of which threads race, left-over state may be deleted, copies are ready at follow-ups."""
+        return self._arrays.flagged()
 
     def _current(self) -> Outcome:
         return Outcome(self._decided(), self._arrays.held_after())

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from kstream_plan.engine.state_cleaner import StateCleaner
 from kstream_plan.model import Assignment, Copy, Group, GroupState, Note, Rates
 from kstream_plan.model.note import name_list
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.plans import HandOver, KeepTemporary, Place, Promote, Step, Withhold
 from kstream_plan.plans.design import LATE_FOLLOW_UP, LEFT_OVER_CLEANUP
 from kstream_plan.plans.plan import READY_AT_FOLLOW_UP
-from kstream_plan.plans.state_cleaner import Cleaner
 
 #: The steps by which an instance may take up left-over state again; a tuple, not a union, made anew for every step.
 _TAKE_UP = (Place, HandOver, Promote, KeepTemporary, Withhold)
@@ -39,7 +39,7 @@ def taken_back(state: GroupState, found: Iterable[TakenUp]) -> set[int]:
 
 
 def cleaned_up(
-    before: GroupState, after: GroupState, by_ms: int, decision: Assignment, limit: int, cleaner: Cleaner
+    before: GroupState, after: GroupState, by_ms: int, decision: Assignment, limit: int, cleaner: StateCleaner
 ) -> set[int]:
     """Return the tasks still under way of which caught-up left-over state counts as deleted ``by_ms``, perhaps wrongly.
 
@@ -86,7 +86,7 @@ def ready_at_follow_up(before: GroupState, after: GroupState, limit: int, rates:
     return tasks
 
 
-def perhaps_deleted(state: GroupState, found: Iterable[TakenUp], at_ms: int, cleaner: Cleaner) -> set[int]:
+def perhaps_deleted(state: GroupState, found: Iterable[TakenUp], at_ms: int, cleaner: StateCleaner) -> set[int]:
     """Return the tasks of which an instance takes up left-over state again that may have been deleted before."""
     return {task for _, task, copy in found if not cleaner.is_sure(state.group, copy, at_ms)}
 

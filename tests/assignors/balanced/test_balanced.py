@@ -14,6 +14,7 @@ from kstream_plan.assignors.balanced.assign import assign
 from kstream_plan.assignors.balanced.standby_flow import place_standbys
 from kstream_plan.assignors.balanced.task_costs import Prospect, prospects
 from kstream_plan.designs.classic.catching_up import Interval, advance
+from kstream_plan.engine.state_cleaner import StateCleaner
 from kstream_plan.errors import UsageError
 from kstream_plan.model import (
     LATEST,
@@ -31,7 +32,6 @@ from kstream_plan.model import (
 )
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.model.starting_state import seated
-from kstream_plan.plans.state_cleaner import Cleaner
 from kstream_plan.protocols.cooperative import rebalance
 from tests.assignors.balanced.test_active_flow import least_costs
 from tests.helpers import memberships
@@ -196,7 +196,7 @@ def test_progress_never_makes_the_target_flip(seed: int) -> None:
                     state,
                     transition,
                     Interval(state.at_ms, state.at_ms + 60_000, tick=tick),
-                    Cleaner(config.state_cleanup_delay_ms),
+                    StateCleaner(config.state_cleanup_delay_ms),
                     Rates(restore_per_instance=1e-6),
                 ),
             )
@@ -220,7 +220,7 @@ def test_what_the_target_cannot_keep_to_does_not_depend_on_the_copies() -> None:
         before,
         rebalance(before, decision),
         Interval(0, 60_000, tick=True),
-        Cleaner(config.state_cleanup_delay_ms),
+        StateCleaner(config.state_cleanup_delay_ms),
         Rates(),
     )
     carried_on, afresh = assign(after, config, (before, decision)), assign(after, config)

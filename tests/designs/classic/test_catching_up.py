@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 
 from kstream_plan.designs.classic.catching_up import Interval, advance
+from kstream_plan.engine.state_cleaner import StateCleaner
 from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Holding, Holdings, Rates
 from kstream_plan.model.holding_changes import unlike
 from kstream_plan.plans.restoring import Span
-from kstream_plan.plans.state_cleaner import Cleaner
 from kstream_plan.protocols.transition import ActiveChange, Transition, Withheld
 from tests.helpers.small_groups import group, state
 
 GROUP = group()
-CLEANER = Cleaner(600_000)
+CLEANER = StateCleaner(600_000)
 FOLLOW_UP = Interval(0, 3_000, tick=False)
 TICK = Interval(0, 63_000, tick=True)
 #: i1 runs 0_0 on its first thread

@@ -37,7 +37,7 @@ cdef class Advance(Restoring):
     cdef void _take(self, Py_ssize_t place, Held* seat, Interval* interval) noexcept
     cdef void _make(self, Py_ssize_t place, Held* seat, Interval* interval) noexcept
     cdef Slot _empty(self, Py_ssize_t place, Held* seat, Interval* interval) noexcept
-    cdef bint _report_left_over(self, Py_ssize_t place, Slot* slot, Interval* interval, int64_t written) noexcept
+    cdef bint _report_left_over(self, Py_ssize_t place, Slot* slot, Interval* interval, int64_t written) except -1
     cdef void _report(self, Py_ssize_t place, Slot* slot, Interval* interval) noexcept
     cdef void _report_placed(self, Py_ssize_t place, Slot* slot, int64_t remaining, Interval* interval) noexcept
     cdef int64_t _reported(self, Py_ssize_t place, Slot* slot, int64_t remaining) noexcept

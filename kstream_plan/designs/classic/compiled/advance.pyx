@@ -10,8 +10,8 @@ from kstream_plan.designs.classic.compiled.records cimport (
     JUST_LOST,
     LATEST,
     NO_ROLE,
-    NONE,
     MOST_SEATS,
+    NONE,
     UNKNOWN,
     Held,
     Slot,
@@ -163,15 +163,15 @@ cdef class Advance(Restoring):
 
     # -- what is reported of them -----------------------------------------------------------------------------------
 
-    cdef bint _report_left_over(self, Py_ssize_t place, Slot* slot, Interval* interval, int64_t written) noexcept:
+    cdef bint _report_left_over(self, Py_ssize_t place, Slot* slot, Interval* interval, int64_t written) except -1:
         """Report left-over state, behind by what was written; false: it is gone."""
         cdef int32_t reporter = interval.first[slot.instance]
         cdef int64_t whole = self.whole[place]
         if slot.lag == NONE:
             return False
-        if self.cleaner.has_deleted(slot, interval.to_ms):
+        if self.has_deleted(slot, interval.to_ms):
             if slot.role != JUST_LOST and self.is_caught_up(slot.lag) and self.movement.is_queued(place):
-                if self.cleaner.may_have_deleted(slot, interval.to_ms):
+                if self.may_have_deleted(slot, interval.to_ms):
                     self.deletions[place] = 1
             return False
         slot.role = NO_ROLE

@@ -8,8 +8,8 @@ from kstream_plan.designs.classic.compiled.copies cimport Copies
 from kstream_plan.designs.classic.compiled.loads cimport Loads
 from kstream_plan.designs.classic.compiled.memory cimport int8s, int32s
 from kstream_plan.designs.classic.compiled.records cimport (
-    NONE,
     MOST_SEATS,
+    NONE,
     TEMPORARY,
     Held,
     Slot,

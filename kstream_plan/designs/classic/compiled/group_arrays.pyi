@@ -7,8 +7,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from kstream_plan.engine.state_cleaner import StateCleaner
 from kstream_plan.model import Copy, Group, GroupState, Holding, Target
-from kstream_plan.model.starting_state import Cleaning
 
 Fingerprint: TypeAlias = tuple[int, int, int]
 #: (place of the task among the stateful ones, instance, records)
@@ -21,18 +21,9 @@ class GroupArrays:
     warmup_copies: int
     follow_up: bool
     starts_any: bool
-    deleted_early: bool
-    deleted_late: bool
     def __init__(self, group: Group, target: Target, limit: int, warm_ups: int) -> None: ...
     def load_state(self, state: GroupState, revoked_by: Mapping[int, int]) -> bool: ...
-    def clean_by(
-        self,
-        delay_ms: int,
-        started_ms: Sequence[int | None],
-        in_stores: bool | None,
-        when: Cleaning,
-        in_memory: bool,
-    ) -> None: ...
+    def clean_by(self, cleaner: StateCleaner) -> None: ...
     def decide(self) -> None: ...
     def tell(self, at_ms: int) -> None: ...
     def steps(self) -> npt.NDArray[np.void]: ...

@@ -27,16 +27,6 @@ cdef class GroupArrays(Advance):
         Advance.__init__(self, group, target, limit, warm_ups)
         self.prints = <uint64_t*>zeros(self.memory, self.tasks, sizeof(uint64_t))
 
-    @property
-    def deleted_early(self):
-        """Whether left-over state might have been deleted, had the cleaner run as early as possible."""
-        return self.cleaner.deleted_early
-
-    @property
-    def deleted_late(self):
-        """Whether left-over state might not have been deleted, had the cleaner run as late as possible."""
-        return self.cleaner.deleted_late
-
     def flagged(self):
         """Return the tasks of which threads race, left-over state may be deleted, or copies are ready at follow-ups."""
         return self._flagged(self.races), self._flagged(self.deletions), self._flagged(self.ready)

@@ -5,13 +5,12 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.string cimport memset
 
-from kstream_plan.designs.classic.compiled.cleaner cimport Cleaner
 from kstream_plan.designs.classic.compiled.decision cimport Decision
-from kstream_plan.designs.classic.compiled.memory cimport grown, int8s, zeros
+from kstream_plan.designs.classic.compiled.memory cimport grown, int8s, int64s, zeros
 from kstream_plan.designs.classic.compiled.records cimport (
     ACTIVE,
-    NONE,
     MOST_SEATS,
+    NONE,
     TEMPORARY,
     WARMUP,
     Held,
@@ -57,11 +56,16 @@ cdef class Steps(Decision):
         self.room_for_rows = 256
         self.rows = <Row*>zeros(self.memory, self.room_for_rows, sizeof(Row))
         self.races, self.deletions = int8s(self.memory, self.tasks), int8s(self.memory, self.tasks)
-        self.clean_by(0, [None] * self.instances, None, "likely", False)
+        self.started_ms = int64s(self.memory, self.instances)
+        self.process_ids = [instance.process_id for instance in group.instances]
+        self.clean_by(StateCleaner(0))
 
-    def clean_by(self, delay_ms, started_ms, in_stores, when, in_memory):
-        """Say how left-over state is deleted (:class:`Cleaner`)."""
-        self.cleaner = Cleaner(delay_ms, started_ms, in_stores, when, in_memory)
+    def clean_by(self, cleaner):
+        """Say what deletes left-over state (:class:`StateCleaner`)."""
+        cdef Py_ssize_t instance
+        self.cleaner = cleaner
+        for instance in range(self.instances):
+            self.started_ms[instance] = cleaner.started_ms.get(self.process_ids[instance], NONE)
 
     def tell(self, int64_t at_ms):
         """Make the steps of the decision, and note what is left to chance."""
@@ -235,7 +239,7 @@ cdef class Steps(Decision):
 
     # -- what is left to chance (designs/classic/uncertainty) -------------------------------------------------------
 
-    cdef void _note(self, int64_t at_ms) noexcept:
+    cdef void _note(self, int64_t at_ms) except *:
         """Note which steps take up left-over state again."""
         cdef Py_ssize_t at, place = 0
         cdef Row* row
@@ -249,7 +253,29 @@ cdef class Steps(Decision):
             slot = self.copy(place, self.instance_of[row.to_consumer])
             if slot == NULL or slot.consumer >= 0:
                 continue
-            if self.cleaner.may_have_deleted(slot, at_ms):
+            if self.may_have_deleted(slot, at_ms):
                 self.deletions[place] = 1
             if slot.reporter >= 0 and self.capacity[slot.instance] > 1 and row.kind != PROMOTE:
                 self.races[place] = 1
+
+    # -- left-over state (engine/state_cleaner) ---------------------------------------------------------------------
+
+    cdef bint has_deleted(self, Slot* slot, int64_t by_ms) except -1:
+        """Tell whether a copy that is left over is gone by a time."""
+        return self.cleaner.has_deleted(
+            self._since_started(slot, by_ms), by_ms - slot.lost_at_ms, age(slot.made_at_ms, by_ms)
+        )
+
+    cdef bint may_have_deleted(self, Slot* slot, int64_t by_ms) except -1:
+        """Tell whether that depends on when the instance looks."""
+        return self.cleaner.may_have_deleted(
+            self._since_started(slot, by_ms), by_ms - slot.lost_at_ms, age(slot.made_at_ms, by_ms)
+        )
+
+    cdef int64_t _since_started(self, Slot* slot, int64_t by_ms) noexcept:
+        return age(self.started_ms[slot.instance], by_ms)
+
+
+cdef inline int64_t age(int64_t at_ms, int64_t by_ms) noexcept:
+    """Return how long ago something was; ``NONE``: unknown."""
+    return NONE if at_ms == NONE else by_ms - at_ms

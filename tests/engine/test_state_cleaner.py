@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
@@ -10,21 +11,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kstream_plan.engine.state_cleaner import StateCleaner
 from kstream_plan.model import Copy
 from kstream_plan.model.starting_state import Cleaning
 from kstream_plan.planner import case
 from kstream_plan.planner.loop import Rehearsal, rehearse
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.plans.state_cleaner import Cleaner
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.leader_log.history import Entry
 from kstream_plan.snapshots.rows.times import parse_time
+from tests.helpers.engine_modes import engine_module
 from tests.helpers.random_scenarios import hard_case
 from tests.helpers.recorded_events import generations
 from tests.helpers.small_groups import group
 
 GROUP = group()
+
+
+@pytest.fixture(autouse=True, scope="module", params=["compiled", "plain"])
+def mode(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Both modes of the engine."""
+    with pytest.MonkeyPatch.context() as patched:
+        module = engine_module("state_cleaner", request.param)
+        patched.setitem(globals(), "StateCleaner", module.StateCleaner)
+        yield
+
+
 FIRST = GROUP.instances[0].process_id
 TIMES = st.integers(-2_000_000, 2_000_000)
 
@@ -53,8 +66,7 @@ def test_it_is_gone_for_good_and_late_is_not_before_early(
 ) -> None:
     copy = _left_over(lost_ms, None if before_ms is None else lost_ms - before_ms)
     started = {} if started_ms is None else {FIRST: started_ms}
-    likely = Cleaner(delay_ms, started, in_stores)
-    early, late = (replace(likely, when=when, otherwise=set()) for when in ("early", "late"))
+    late, likely, early = (StateCleaner(delay_ms, started, in_stores, when) for when in ("late", "likely", "early"))
     gone = [cleaner.deletes(GROUP, copy, by_ms) for cleaner in (late, likely, early)]
     assert gone == sorted(gone)
     assert likely.otherwise == {when for when, item in (("late", gone[0]), ("early", gone[2])) if item != gone[1]}
@@ -84,32 +96,38 @@ def test_nothing_else_is_said_until_it_says_so(
     within: int,
 ) -> None:
     copy = _left_over(lost_ms, None if before_ms is None else lost_ms - before_ms)
-    cleaner = Cleaner(delay_ms, {} if started_ms is None else {FIRST: started_ms}, in_stores, when)
+    started = {} if started_ms is None else {FIRST: started_ms}
+    cleaner = StateCleaner(delay_ms, started, in_stores, when)
     until_ms = min(cleaner.same_until_ms(GROUP, copy, by_ms), by_ms + 10_000_000)
 
     def said(at_ms: int) -> tuple[bool, bool, set[Cleaning]]:
-        asked = replace(cleaner, otherwise=set())
-        return asked.deletes(GROUP, copy, at_ms), asked.is_sure(GROUP, copy, at_ms), asked.otherwise
+        anew = StateCleaner(delay_ms, started, in_stores, when)
+        return anew.deletes(GROUP, copy, at_ms), anew.is_sure(GROUP, copy, at_ms), anew.otherwise
 
     assert by_ms <= until_ms
     assert said(by_ms) == said(until_ms) == said(by_ms + (until_ms - by_ms) * within // 100)
 
 
 def test_it_says_until_when_nothing_else_is_said_to_the_millisecond() -> None:
-    cleaner = Cleaner(600_000)
+    cleaner = StateCleaner(600_000)
     assert [cleaner.same_until_ms(GROUP, _left_over(0, -1_000), at) for at in (0, 599_001)] == [599_000, 600_000]
     assert cleaner.same_until_ms(GROUP, _left_over(0, None), 600_001) == 1_200_000
-    assert replace(cleaner, started_ms={FIRST: -1}).same_until_ms(GROUP, _left_over(0, None), 7) == 599_998
+    assert StateCleaner(600_000, {FIRST: -1}).same_until_ms(GROUP, _left_over(0, None), 7) == 599_998
 
 
 def test_without_a_time_of_the_start_it_is_gone_after_the_delay_or_not_before_twice_that() -> None:
-    copy, cleaner = _left_over(0, None), Cleaner(600_000)
+    copy, cleaner = _left_over(0, None), StateCleaner(600_000)
+    late, early = (StateCleaner(600_000, when=when) for when in ("late", "early"))
     assert [cleaner.deletes(GROUP, copy, by_ms) for by_ms in (600_000, 600_001)] == [False, True]
-    assert [replace(cleaner, when="late").deletes(GROUP, copy, by_ms) for by_ms in (1_200_000, 1_200_001)] == [
-        False,
-        True,
-    ]
-    assert replace(cleaner, when="early").deletes(GROUP, copy, 1)
+    assert [late.deletes(GROUP, copy, by_ms) for by_ms in (1_200_000, 1_200_001)] == [False, True]
+    assert early.deletes(GROUP, copy, 1)
+
+
+@pytest.mark.parametrize("when", ["likely", "early", "late"])
+def test_no_delay_and_no_time_is_too_long(when: Cleaning) -> None:
+    cleaner = StateCleaner(2**63 - 1, {}, True, when)
+    assert not cleaner.deletes(GROUP, _left_over(-(2**63) + 1, 0), 2**63 - 1)
+    assert StateCleaner(0, {FIRST: 0}, True, when).deletes(GROUP, _left_over(1, 0), 2**70)
 
 
 @pytest.mark.parametrize("name", ["big", "two"])
@@ -125,7 +143,7 @@ def test_left_over_state_of_real_groups_went_when_it_had_to(name: str) -> None:
         for seat in _left_over_seats(before) - _left_over_seats(before, decided=True):
             if seat[0] not in members or "since" not in ages[seat]:
                 continue
-            cleaner = Cleaner(600_000, {FIRST: started[seat[0]]}, in_stores=True)
+            cleaner = StateCleaner(600_000, {FIRST: started[seat[0]]}, in_stores=True)
             copy = _left_over(_ms(ages[seat]["since"], entry), _ms(ages[seat]["made_at"], entry))
             assert cleaner.deletes(GROUP, copy, 0) == (seat not in reported), (seat, entry.row["captured_at"])
             present, gone = present + (seat in reported), gone + (seat not in reported)
