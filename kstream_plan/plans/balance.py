@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
+from kstream_plan.engine import load as engine
 from kstream_plan.model import Group, Holding, Holdings, Owners, no_owners
 from kstream_plan.model.holding_changes import changed_holdings, difference, unlike
 from kstream_plan.plans import Balance, MemberJoined, Round
@@ -52,10 +52,6 @@ def balance_of(group: Group, held: Sequence[Holding], absent: Collection[str] = 
     return running.balance()
 
 
-def _spread(counts: Sequence[int]) -> int:
-    return max(counts) - min(counts) if counts else 0
-
-
 def initial_balance(group: Group, initial: Sequence[Holding], rounds: Sequence[Round]) -> Balance:
     """Return how evenly the load is spread as the first rebalance finds it.
 
@@ -89,16 +85,7 @@ class RunningBalance:
     """
 
     def __init__(self, group: Group) -> None:
-        self._group = group
-        nothing = [0] * len(group.instances)
-        self._active, self._stateful, self._standby = nothing[:], nothing[:], nothing[:]
-        self._per_thread = [0.0] * len(group.instances)
-        self._of_present: Callable[[list[int]], list[int]] = list
-        #: by subtopology: active tasks by instance
-        self._tasks: dict[str, list[int]] = defaultdict(lambda: [0] * len(group.instances))
-        #: by subtopology that anybody executes: instances that execute it, most minus least tasks of it
-        self._spreads: dict[str, tuple[int, int]] = {}
-        self._touched: set[str] = set()
+        self._group, self._load = group, engine.Load(group)
         self._decided: Holdings | None = None
 
     def of(self, decided: Holdings) -> Balance:
@@ -114,74 +101,42 @@ class RunningBalance:
 
     def present(self, instances: Sequence[int]) -> None:
         """Say who takes part from now on."""
-        everyone = len(instances) == len(self._active)
-        self._of_present = list if everyone else lambda of: [of[instance] for instance in instances]
-        self._touched.update(self._tasks)
+        self._load.present(instances)
 
     def change(self, instance: int, old: Holding, new: Holding) -> None:
         """Count what a consumer of an instance has instead of what it had."""
         if old.active is not new.active:
-            for sign, tasks in zip((-1, 1), difference(old.active, new.active), strict=True):
-                self._add(instance, sign, tasks)
-        self._standby[instance] += len(new.standby) + len(new.warmup) - len(old.standby) - len(old.warmup)
-        self._count_per_thread(instance)
+            for change, tasks in zip((-1, 1), difference(old.active, new.active), strict=True):
+                for task in tasks:
+                    self._load.count(task, True, instance, change)
+        copies = len(new.standby) + len(new.warmup) - len(old.standby) - len(old.warmup)
+        self._load.add_copies(instance, copies)
 
     def _deal(self, old: Owners, new: Owners) -> None:
         """Count the stateless tasks where these run now: mostly an instance gets as many as it gives up."""
         import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
 
-        moved, instances = (old != new).nonzero()[0], len(self._active)
-        lost, (names, subtopology_of) = moved[old[moved] >= 0], self._of_stateless
-        cells = len(names) * instances
+        moved, instances = (old != new).nonzero()[0], len(self._group.instances)
+        lost, subtopology_of = moved[old[moved] >= 0], self._subtopology_of_stateless
+        cells = len(self._load.subtopologies) * instances
         gains = np.bincount(subtopology_of[moved] * instances + new[moved], minlength=cells)
         changes = gains - np.bincount(subtopology_of[lost] * instances + old[lost], minlength=cells)
         for cell in changes.nonzero()[0].tolist():
             number, instance = divmod(cell, instances)
-            self._active[instance] += int(changes[cell])
-            self._tasks[names[number]][instance] += int(changes[cell])
-            self._touched.add(names[number])
-            self._count_per_thread(instance)
+            self._load.add(number, instance, int(changes[cell]))
 
     @cached_property
-    def _of_stateless(self) -> tuple[list[str], npt.NDArray[np.int64]]:
-        """The subtopologies of the stateless tasks, and by place among these tasks the place of its subtopology."""
+    def _subtopology_of_stateless(self) -> npt.NDArray[np.int64]:
+        """By place among the stateless tasks the place of its subtopology."""
         import numpy as np  # noqa: PLC0415 - as above
 
+        place = {name: place for place, name in enumerate(self._load.subtopologies)}
         names = [self._group.subtopologies[task] for task in self._group.stateless]
-        place = {name: place for place, name in enumerate(dict.fromkeys(names))}
-        return list(place), np.array([place[name] for name in names], dtype=np.int64)
-
-    def _count_per_thread(self, instance: int) -> None:
-        tasks_of_all = self._active[instance] + self._standby[instance]
-        self._per_thread[instance] = tasks_of_all / self._group.capacities[instance]
-
-    def _add(self, instance: int, sign: int, tasks: Sequence[int]) -> None:
-        subtopologies, stateful = self._group.subtopologies, self._group.stateful_flags
-        self._active[instance] += sign * len(tasks)
-        for task in tasks:
-            self._stateful[instance] += sign * stateful[task]
-            self._tasks[subtopologies[task]][instance] += sign
-            self._touched.add(subtopologies[task])
+        return np.array([place[name] for name in names], dtype=np.int64)
 
     def balance(self) -> Balance:
         """Return how even it is now."""
-        for subtopology in self._touched:
-            tasks = self._of_present(self._tasks[subtopology])
-            if executing := len(tasks) - tasks.count(0):
-                self._spreads[subtopology] = executing, _spread(tasks)
-            else:
-                self._spreads.pop(subtopology, None)
-        self._touched.clear()
-        spreads = self._spreads.values()
-        return Balance(
-            active=tuple(self._active),
-            standby=tuple(self._standby),
-            load_per_thread=tuple(self._per_thread),
-            instance_spread=_spread(self._of_present(self._stateful)),
-            balance_factor=_spread(self._of_present(self._active)),
-            subtopology_spread=_spread([instances for instances, _ in spreads]),
-            subtopology_task_spread=max((spread for _, spread in spreads), default=0),
-        )
+        return Balance(**self._load.figures())
 
 
 def _joining_later(rounds: Sequence[Round]) -> set[str]:

@@ -177,16 +177,7 @@ class OnArrays:
 
     def balance(self) -> Balance:
         """Count how evenly the last decision spreads the load."""
-        active, standby, load_per_thread, spread, subtopology_spread, subtopology_task_spread = self._arrays.loads()
-        return Balance(
-            active=active,
-            standby=standby,
-            load_per_thread=load_per_thread,
-            instance_spread=spread,
-            balance_factor=spread,  # there are no other active tasks
-            subtopology_spread=subtopology_spread,
-            subtopology_task_spread=subtopology_task_spread,
-        )
+        return Balance(**self._arrays.loads())
 
     def go_on(self, lapse: Lapse, pace: Pace, clock: Clock, *, tick: bool) -> GroupState:
         """Let copies catch up and fall behind until the next rebalance; return the group as it finds it."""

@@ -4,9 +4,9 @@ from libc.stdint cimport int8_t, int32_t
 from libc.string cimport memcmp
 
 from kstream_plan.designs.classic.compiled.copies cimport Copies
-from kstream_plan.designs.classic.compiled.loads cimport Loads
 from kstream_plan.designs.classic.compiled.memory cimport Flags, Ints
 from kstream_plan.designs.classic.compiled.records cimport Held
+from kstream_plan.engine.load cimport Load
 from kstream_plan.engine.task_movement cimport TaskMovement
 from kstream_plan.engine.thread_assignment cimport ThreadAssignment
 
@@ -25,7 +25,7 @@ cdef class Decision(Copies):
     # what each instance is dealt: the first seat of an active task and of a copy (-1: none), and by seat the next one
     cdef Ints first_dealt, following
     # how many tasks each instance has
-    cdef Loads spread
+    cdef Load spread
     # the split, and each consumer's load
     cdef ThreadAssignment split
     cdef int32_t[::1] load

@@ -5,7 +5,6 @@ from libc.stdint cimport int8_t, int32_t
 from libc.string cimport memcpy, memset
 
 from kstream_plan.designs.classic.compiled.copies cimport Copies
-from kstream_plan.designs.classic.compiled.loads cimport Loads
 from kstream_plan.designs.classic.compiled.memory cimport int8s, int32s
 from kstream_plan.designs.classic.compiled.records cimport (
     MOST_SEATS,
@@ -15,6 +14,7 @@ from kstream_plan.designs.classic.compiled.records cimport (
     Slot,
     role_of,
 )
+from kstream_plan.engine.load cimport Load
 from kstream_plan.engine.task_movement cimport TaskMovement
 from kstream_plan.engine.thread_assignment cimport ThreadAssignment
 
@@ -44,7 +44,7 @@ cdef class Decision(Copies):
         self.reporters, self.following = int32s(self.memory, seats), int32s(self.memory, seats)
         self.touched, self.unlike = int8s(self.memory, self.instances), int8s(self.memory, self.tasks)
         self.first_dealt = int32s(self.memory, 2 * self.instances)
-        self.spread = Loads(group)
+        self.spread = Load(group)
         hashes = [group.table_hashes[task] for task in group.stateful]
         self.split = ThreadAssignment(hashes, max(group.capacities), hash_order)
         self.load = zeros("i", self.consumers)
@@ -100,10 +100,10 @@ cdef class Decision(Copies):
                 continue
             if was >= 0:
                 self.touched[was] = 1
-                self.spread.count(place, seat == place * self.width, was, -1)
+                self.spread.count(self.task_of[place], seat == place * self.width, was, -1)
             if now >= 0:
                 self.touched[now] = 1
-                self.spread.count(place, seat == place * self.width, now, 1)
+                self.spread.count(self.task_of[place], seat == place * self.width, now, 1)
                 slot = self.copy(place, now)
                 self.reporters[seat] = -1 if slot == NULL else slot.reporter
         return 0

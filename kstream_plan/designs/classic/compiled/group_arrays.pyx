@@ -35,8 +35,8 @@ cdef class GroupArrays(Advance):
         return {self.task_of[place] for place in range(self.tasks) if flags[place]}
 
     def loads(self):
-        """Return how the decision spreads the load (:meth:`Loads.told`)."""
-        return self.spread.told()
+        """Return how the decision spreads the load (:meth:`Load.figures`)."""
+        return self.spread.figures()
 
     # -- what probes are told apart by (designs/classic/stuck_or_cyclic) --------------------------------------------
 
