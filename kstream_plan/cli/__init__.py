@@ -53,6 +53,8 @@ def main() -> None:
     if os.name == "nt":
         sys.exit("kstream-plan: error: it does not run on Windows. Fix: run it in WSL")
     _open_what_is_closed()
+    # numpy adds whole numbers only: threads of its linear algebra take CPU time at every start, also of workers
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     own_signals = signals.take_over()
     code = run()
     for number in own_signals:

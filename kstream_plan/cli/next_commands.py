@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import glob
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import NamedTuple
 
-from kstream_plan.cli.options.groups import Deciding, Measuring, Reading, Spark
 from kstream_plan.cli.options.parameters import Options, OptionWords
-from kstream_plan.cli.options.settings import Settings
-from kstream_plan.cli.options.simulation import NewInstances
+from kstream_plan.cli.options.running import Spark
 from kstream_plan.model.note import Command
 from kstream_plan.render.page import Line, Page
 from kstream_plan.render.text.escape import printable
@@ -23,19 +22,31 @@ _PLACEHOLDER = "SNAPSHOT"
 _ONE_PATH = ("kstream-plan why ", "kstream-plan drain ")
 
 
-def _names(*groups: type[Options], fields: str = "__annotations__") -> frozenset[str]:
-    return frozenset(name for group in groups for parent in group.__mro__ for name in parent.__dict__.get(fields, ()))
+def _names(*groups: type[Options]) -> frozenset[str]:
+    return frozenset(
+        name for group in groups for parent in group.__mro__ for name in vars(parent).get("__annotations__", ())
+    )
 
 
-#: Options that every command takes that plans a snapshot, and of some commands others: the answer depends on them.
-_OF_ALL = _names(Reading, Measuring, Settings, Deciding, Spark) | {"as_of", "now"}
-_OF_SOME = {
-    "bounce": frozenset({"restart"}),
-    **dict.fromkeys(("simulate-scaleout", "check"), _names(NewInstances) | {"draws"}),
-    "compare": _names(NewInstances) | {"draws", "policy", "today"},
-    "drain": frozenset({"leave"}),
-    **dict.fromkeys(("assign", "simulate", "why"), frozenset[str]()),
-}
+@cache
+def _kept_options(command: str) -> frozenset[str]:
+    """Return the options on which the answer of a command depends; none: it plans no snapshot."""
+    # all option groups: what shows a saved plan needs none of them
+    from kstream_plan.cli.options.groups import Deciding, Measuring, Reading  # noqa: PLC0415
+    from kstream_plan.cli.options.settings import Settings  # noqa: PLC0415
+    from kstream_plan.cli.options.simulation import NewInstances  # noqa: PLC0415
+
+    new_instances = _names(NewInstances) | {"draws"}
+    only_here: Mapping[str, frozenset[str]] = {
+        "bounce": frozenset({"restart"}),
+        **dict.fromkeys(("simulate-scaleout", "check"), new_instances),
+        "compare": new_instances | {"policy", "today"},
+        "drain": frozenset({"leave"}),
+        **dict.fromkeys(("assign", "simulate", "why"), frozenset[str]()),
+    }
+    if command not in only_here:
+        return frozenset()
+    return only_here[command] | _names(Reading, Measuring, Settings, Deciding, Spark) | {"as_of", "now"}
 
 
 class Input(NamedTuple):
@@ -95,10 +106,9 @@ def with_commands(page: Page, command: Command) -> Page:
 
 def _kept_words(text: str, option_words: OptionWords) -> list[str]:
     """Return the options that were given and that the command takes, unless it names them, or varies them."""
-    command = text.split()[1]
-    if command not in _OF_SOME:
+    if not option_words:
         return []
-    takes = _OF_ALL | _OF_SOME[command]
+    takes = _kept_options(text.split()[1])
     names_of_command = {_plain_name(word) for word in text.split() if word.startswith("--") or "=" in word}
     if not names_of_command.isdisjoint(("add", "remove")):
         takes -= {"add", "to", "remove"}

@@ -14,7 +14,6 @@ from kstream_plan.plans.result import Result, result_of
 from kstream_plan.render import page as render_page
 from kstream_plan.render.answers import page_of, to_json
 from kstream_plan.render.markdown import to_markdown
-from kstream_plan.render.pages.fleet import fleet_page
 from kstream_plan.render.terminal import to_terminal
 
 
@@ -53,6 +52,8 @@ def answers_text(answers: Iterable[object], sources: Iterable[Input], form: Outp
 
 def overview(results: Sequence[Result], form: OutputForm, page: Page) -> str:
     """Return several applications at a glance, the worst first, as ``fleet`` does."""
+    from kstream_plan.render.pages.fleet import fleet_page  # noqa: PLC0415 - not for a single answer
+
     order = sorted(results, key=badness)
     return draw_page(fleet_page(order, order), form, page)
 

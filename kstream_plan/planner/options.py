@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
-from kstream_plan.model.starting_state import Cleaning, Ready
-from kstream_plan.planner.lead import NextLeader
-from kstream_plan.planner.scenario_as_noticed import Noticed
-from kstream_plan.plans import Trigger
+if TYPE_CHECKING:
+    from kstream_plan.model.starting_state import Cleaning, Ready
+    from kstream_plan.planner.lead import NextLeader
+    from kstream_plan.planner.scenario_as_noticed import Noticed
+    from kstream_plan.plans import Trigger
 
 #: Which starts are found that count as warm and are not proven to be: all, those alone that may be cold because of
 #: where stores are, whatever copies lack, or none.

@@ -14,10 +14,8 @@ from kstream_plan.model.note import Command, Remarks
 from kstream_plan.plans import Plan
 from kstream_plan.plans.result import Result
 from kstream_plan.render import DEFAULT_WIDTH
-from kstream_plan.render.check import REPORTS
 from kstream_plan.render.markdown import to_markdown as page_to_markdown
 from kstream_plan.render.page import Page
-from kstream_plan.render.pages.fleet import fleet_page
 from kstream_plan.render.terminal import to_terminal
 
 #: The name of a result's type → the module of its page, and of the words in its document.
@@ -47,6 +45,8 @@ def page_of(answer: Any, *, verbose: bool = False) -> Page:
         TypeError: nothing makes a page of such a value.
     """
     if are_results(answer):
+        from kstream_plan.render.pages.fleet import fleet_page  # noqa: PLC0415 - not for a single answer
+
         return fleet_page(answer, answer)
     name, module = _page_module(answer)
     page: Page = getattr(module, f"{name}_page")(answer, **{"verbose": verbose} if name in _WITH_DETAILS else {})
@@ -60,6 +60,10 @@ def are_results(answer: Any) -> bool:
 
 def _is_check(answer: object) -> bool:
     return type(answer).__name__ == "Check"
+
+
+def _check_report(form: str, answer: Any) -> str:
+    return str(import_module("kstream_plan.render.check").REPORTS[form](answer))
 
 
 def _page_module(answer: object) -> tuple[str, ModuleType]:
@@ -85,13 +89,15 @@ def to_table(answer: Any, *, width: int = DEFAULT_WIDTH, colour: bool = False, v
 
 def to_markdown(answer: Any, *, verbose: bool = False) -> str:
     """Return an answer as GitHub-flavoured Markdown, its lines ended; arguments as of :func:`to_table`."""
-    return REPORTS["markdown"](answer) if _is_check(answer) else page_to_markdown(page_of(answer, verbose=verbose))
+    return (
+        _check_report("markdown", answer) if _is_check(answer) else page_to_markdown(page_of(answer, verbose=verbose))
+    )
 
 
 def to_html(answer: Any) -> str:
     """Return an answer as a page of HTML that needs nothing but itself, with drawings; its lines ended."""
     if _is_check(answer):
-        return REPORTS["html"](answer)
+        return _check_report("html", answer)
     return str(import_module("kstream_plan.render.report.reports").answer_html(answer))
 
 
@@ -108,7 +114,7 @@ def to_json(answer: Any, *, full: bool = False, view: bool = False, command: Com
         TypeError: there is no document of such a value.
     """
     if _is_check(answer):
-        return REPORTS["json"](answer).rstrip()
+        return _check_report("json", answer).rstrip()
     if are_results(answer):
         return "\n".join(map(result_line, answer))
     name, page = _page_module(answer)

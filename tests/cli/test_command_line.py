@@ -576,6 +576,18 @@ def test_neither_help_nor_show_loads_spark(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_show_loads_neither_what_plans_nor_the_options_of_what_does(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(plan_json(plan_cases.case("slow-restore")))
+    done = _python(
+        "import sys; from kstream_plan.cli import run\n"
+        f"assert run(['show', {str(path)!r}]) == 0\n"
+        "names = ('assignors', 'designs', 'planner.options', 'policy.rules', 'cli.options.groups')\n"
+        "assert not {f'kstream_plan.{name}' for name in names} & set(sys.modules)"
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     path.write_text(plan_json(plan_cases.case("slow-restore")) + "\n")

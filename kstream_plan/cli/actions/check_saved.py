@@ -9,8 +9,9 @@ from typing import NamedTuple
 from kstream_plan.cli.actions.check_report import PlanParts, ReportForms, report_parts
 from kstream_plan.cli.actions.each_application import Work
 from kstream_plan.cli.options.check import CheckOptions, Planning
-from kstream_plan.cli.options.groups import Applications, Deciding, Measuring, Reading, Spark
+from kstream_plan.cli.options.groups import Applications, Deciding, Measuring, Reading
 from kstream_plan.cli.options.parameters import option_of
+from kstream_plan.cli.options.running import Spark
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.options.simulation import Chance, NewInstances
 from kstream_plan.cli.progress import Report

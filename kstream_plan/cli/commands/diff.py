@@ -14,9 +14,9 @@ from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.next_commands import Input, inputs_of, with_commands
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Paging, ReportFile
+from kstream_plan.cli.options.running import Limited, Spark
 from kstream_plan.cli.output import OutputForm, check_target, warn, write_stdout, written_at_once
 from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress

@@ -12,8 +12,8 @@ from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.next_commands import inputs_of, with_commands
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import option_of, takes
+from kstream_plan.cli.options.running import Limited, Spark
 from kstream_plan.cli.options.settings import RestoreRate
 from kstream_plan.cli.options.shared import number_option, one_of
 from kstream_plan.cli.output import OutputForm, page, write_stdout

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,16 +13,15 @@ import typer
 from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import Options
+from kstream_plan.cli.options.running import Limited, Spark
 from kstream_plan.cli.options.settings import Settings
-from kstream_plan.cli.options.shared import KeyValue, duration_option, fixable, key_value, one_of, parser
+from kstream_plan.cli.options.shared import duration_option, fixable, one_of
 from kstream_plan.cli.panels import INPUT, PLANNING
 from kstream_plan.designs import DESIGNS
 from kstream_plan.documents.given_design import GivenDesign, parse_design
-from kstream_plan.documents.quantities import parse_size
 from kstream_plan.model.times import EPOCH
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.protocols import PROTOCOLS
-from kstream_plan.snapshots.files.content import Limits, reading_within
 from kstream_plan.snapshots.rows.times import time_asked_for
 
 _USUAL = PlanOptions()
@@ -158,36 +155,6 @@ class Triggered(Bounded):
     trigger: shared.RoundOneTrigger = None
 
 
-class Spark(Options, panel=INPUT):
-    """Where Spark runs, and on which Java."""
-
-    master: Annotated[
-        str | None, typer.Option("--master", hidden=True, metavar="URL", help="Spark master URL (default: local).")
-    ] = None
-    spark_conf: Annotated[
-        list[KeyValue] | None,
-        typer.Option("--spark-conf", hidden=True, metavar="K=V", parser=key_value, help="Spark setting; repeatable."),
-    ] = None
-    java_home: Annotated[
-        Path | None,
-        typer.Option(
-            "--java-home",
-            hidden=True,
-            metavar="DIR",
-            help="Java home for Spark, instead of the Java that was installed along.",
-        ),
-    ] = None
-
-    @property
-    def session(self) -> dict[str, Any]:
-        """Where a Spark session runs, as everything takes it that reads through Spark."""
-        return {
-            "master": self.master,
-            "spark_conf": dict(self.spark_conf or ()),
-            "java_home": None if self.java_home is None else str(self.java_home),
-        }
-
-
 class Applications(Options, panel=INPUT):
     """Which applications, and what an error in one of them does."""
 
@@ -195,37 +162,6 @@ class Applications(Options, panel=INPUT):
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Report applications that fail and go on with the others.")
     ] = False
-
-
-class Limited(Options, panel=INPUT):
-    """How long others are waited for, how much is read, and what is said meanwhile."""
-
-    timeout: Annotated[
-        int | None, duration_option("Longest wait for a silent pipe or broker (default: 15s).", rare=True)
-    ] = None
-    max_text: Annotated[
-        int | None,
-        typer.Option(
-            "--max-text",
-            hidden=True,
-            metavar="SIZE",
-            parser=parser(parse_size, 1),
-            help="Largest text to read from one input, unpacked (default: 4GiB, packed files 256MiB).",
-        ),
-    ] = None
-
-    quiet: shared.Quiet = False
-    debug: shared.Debug = False
-
-    @property
-    def limits(self) -> Limits:
-        """What holds while the command runs."""
-        values = {"wait_ms": self.timeout, "text_bytes": self.max_text, "packed_bytes": self.max_text}
-        return Limits(**{name: value for name, value in values.items() if value is not None})
-
-    def in_force(self) -> AbstractContextManager[None]:
-        """Return the context in which these limits hold."""
-        return reading_within(self.limits)
 
 
 class PlansSnapshots(Reading, Measuring, Settings, Deciding, Spark, Limited, Applications):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path, PosixPath
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kstream_plan.cli.actions.results import ResultsRequest, results_request
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.reports import Drawing
 from kstream_plan.cli.options.shared import one_of
 from kstream_plan.cli.output import OutputForm
 from kstream_plan.cli.panels import OUTPUT
+
+if TYPE_CHECKING:
+    from kstream_plan.cli.actions.results import ResultsRequest
 
 #: How results are written as a data set.
 FORMS = ("parquet", "jsonl")
@@ -56,6 +58,8 @@ class Saving(Drawing, panel=OUTPUT):
     @property
     def results(self) -> ResultsRequest | None:
         """The data set of results, if one is asked for."""
+        from kstream_plan.cli.actions.results import results_request  # noqa: PLC0415 - not for help
+
         json_used = self.output is OutputForm.JSON or bool(self.report)
         path = None if self.out is None else self.out.text
         return results_request(

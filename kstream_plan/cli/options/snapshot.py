@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from kstream_plan.cli.options import shared, sources
-from kstream_plan.cli.options.groups import Limited, Measuring
+from kstream_plan.cli.options.groups import Measuring
+from kstream_plan.cli.options.running import Limited
 from kstream_plan.cli.options.shared import number_option, one_of
 from kstream_plan.snapshots.leader_log.log_times import DATE_ORDERS
 

@@ -18,7 +18,6 @@ from kstream_plan.plans import Balance, Phase, Plan, Summary, Trigger
 from kstream_plan.plans.balance import balances, initial_balance
 from kstream_plan.plans.round_order import wrong_order
 from kstream_plan.plans.simulated import Draws, Simulation, event_outcomes, figures_of
-from kstream_plan.policy.rules.over_draws import LATER_RULES, measured, no_better
 
 #: What to do about a plan that was edited, whichever command saved it.
 EDITED = "the file was edited: save the plan again with --out of the command that made it"
@@ -88,6 +87,9 @@ def _settles(settles: bool) -> str:
 
 
 def _check_worst(draws: Draws, plan: Plan, *keys: str) -> None:
+    # loads every rule, and most plans have no draws
+    from kstream_plan.policy.rules.over_draws import LATER_RULES, measured, no_better  # noqa: PLC0415
+
     shown = measured(plan) if draws.number > 1 or draws.worst else {}
     for key, value in shown.items():
         if key not in draws.worst and key in LATER_RULES:
