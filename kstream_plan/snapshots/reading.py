@@ -17,6 +17,7 @@ from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.files.broken_files import BrokenFileError
 from kstream_plan.snapshots.files.content import reading_within
 from kstream_plan.snapshots.files.newest_rows import NewestRow
+from kstream_plan.snapshots.files.parquet_rows import has_plain_columns
 from kstream_plan.snapshots.files.selection import Selection, selection
 from kstream_plan.snapshots.files.sources import Form, Input, Paths, check_paths, local_input, spool
 from kstream_plan.snapshots.files.temporary import temporary_folder
@@ -40,7 +41,7 @@ Outcome: TypeAlias = Snapshot | SnapshotError
 
 #: Up to this size inputs count as little; what is packed counts more, by what it typically unpacks to.
 LITTLE_BYTES = 16 << 20
-#: Up to so many files of little JSON are read sooner without Spark SQL: it takes long to start, and less for each file.
+#: Up to so many files of little are read sooner without Spark SQL: it takes long to start, and less for each file.
 A_FEW = 100
 _UNPACKED = {Form.LINES: 1, Form.DOCUMENT: 1, Form.PARQUET: 20}
 _UNZIPPED = 10
@@ -134,7 +135,7 @@ class Files(NamedTuple):
     def without_sql(self) -> bool:
         """Whether they are read sooner without Spark SQL."""
         few = self.little and len(self.inputs) <= A_FEW
-        return few and all(file.form is not Form.PARQUET for file in self.inputs)
+        return few and all(file.form is not Form.PARQUET or has_plain_columns(file.path) for file in self.inputs)
 
 
 class _SnapshotRow(NamedTuple):

@@ -11,7 +11,7 @@ import gzip
 import sys
 import zlib
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession, Window
@@ -28,11 +28,13 @@ from kstream_plan.snapshots.files.newest_rows import (
     newest_rows,
     rows_of,
 )
+from kstream_plan.snapshots.files.parquet_rows import parquet_rows
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import Form, Input, means_itself
 from kstream_plan.snapshots.rows.document_kind import WRITTEN
 from kstream_plan.snapshots.rows.schema import SNAPSHOT, SNAPSHOT_KEYS
 from kstream_plan.snapshots.spark.failures import plain_path
+from kstream_plan.snapshots.spark.session import sql_session
 from kstream_plan.snapshots.spark.texts import either, explained, file_name, read_rows
 
 #: The generation, 0 without one; null if it cannot be read.
@@ -43,13 +45,19 @@ _KEYS = ("application_id", "unreadable", "at", "number")
 
 
 def newest_little_snapshots(context: SparkContext, inputs: Sequence[Input], selection: Selection) -> list[NewestRow]:
-    """Return what :func:`newest_snapshots` does, sooner for little JSON in few files: Spark reads them, nothing else.
+    """Return what :func:`newest_snapshots` does, sooner for little in few files: Spark reads them, nothing else.
 
     Files with long rows are read here: on their way through Java they would take many times their size in its memory.
-    So are those with paths that Spark would take for several, or for a pattern.
+    So are those with paths that Spark would take for several, or for a pattern. Parquet with values that are not plain
+    takes Spark SQL nevertheless.
     """
     read = _read_by_spark(context, [file for file in inputs if not file.long_rows and means_itself(file.path)])
-    rows = (row for file in inputs for row in _rows(file, _content(file, read)) if row.text.strip())
+    rows: list[RowText] = []
+    for file in inputs:
+        rows_of_file = _rows(file, _content(file, read))
+        if rows_of_file is None:
+            return newest_snapshots(sql_session(context), inputs, selection)
+        rows += (row for row in rows_of_file if row.text.strip())
     return newest_rows(map(keyed_row, rows), selection)
 
 
@@ -63,16 +71,20 @@ def _read_by_spark(context: SparkContext, inputs: Sequence[Input]) -> dict[str, 
 
 
 def _content(file: Input, read: Mapping[str, bytes]) -> bytes:
-    """Return what is in a file, unzipped; what Spark has not read is read here, or why it cannot be is found."""
+    """Return what is in a file, JSON unzipped; what Spark has not read is read here, or why it cannot be is found."""
     try:
-        return unpacked(read[file.path] if file.path in read else read_file(file.path), sys.maxsize)
+        content = read[file.path] if file.path in read else read_file(file.path)
+        return content if file.form is Form.PARQUET else unpacked(content, sys.maxsize)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise broken_gzip(file.name, str(error)) from None
     except OSError as error:
         raise unreadable(file.name, error) from None
 
 
-def _rows(file: Input, content: bytes) -> Iterator[RowText]:
+def _rows(file: Input, content: bytes) -> Iterable[RowText] | None:
+    """Return the rows of a file; ``None``: it takes Spark SQL."""
+    if file.form is Form.PARQUET:
+        return parquet_rows(file.name, content)
     if file.form is Form.DOCUMENT:
         return rows_of(RowText(file.name, content))
     return (RowText(file.name, line) for line in content.removeprefix(BOM_UTF8).splitlines())
