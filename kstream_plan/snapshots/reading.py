@@ -112,7 +112,9 @@ def read(
             if lags:
                 found = _with_lags(context, histories, found, lags_tolerance_ms, rates_over_ms)
             with meanwhile(len(found.rows), context):
-                outcomes = _outcomes(found, lags_as_reported, measured, keep_going)
+                by_application, broken = _by_application(found.rows), found.errors
+                del found  # a row takes more memory than its snapshot, and lives no longer than until that is made
+                outcomes = _outcomes(by_application, broken, lags_as_reported, measured, keep_going)
                 if then is not None:
                     then(outcomes, context)
     return outcomes
@@ -139,15 +141,35 @@ class Files(NamedTuple):
 
 
 class _SnapshotRow(NamedTuple):
-    """A snapshot row, where it is from, its application as Spark read it, and texts of rows before it."""
+    """A snapshot row as text, where it is from, its application as Spark read it, and texts of rows before it.
 
-    row: Row
+    Text takes a quarter of the memory of what it is parsed to.
+    """
+
+    text: bytes
     file: str
     key: str
     config_as_text: bool
     older: int | None = None
     lags: LagHistory | None = None
     earlier: tuple[bytes, ...] = ()
+
+    @property
+    def group(self) -> tuple[str, str]:
+        """What stands for its application, or for its file if that is unknown."""
+        return self.key, "" if self.key else self.file
+
+    def parsed(self) -> Row:
+        """Return what is in the row.
+
+        Raises:
+            SnapshotError: it is no JSON object.
+        """
+        try:
+            return parse_row(self.text, self.file)
+        except SnapshotError as error:
+            error.application_id = self.key or None
+            raise
 
 
 class _Found(NamedTuple):
@@ -222,16 +244,12 @@ def _snapshot_rows(context: SparkContext, files: Files, wanted: Selection, keep_
                 raise
             errors.append(error)
             inputs = [file for file in inputs if file.name != error.name]
-    rows = []
-    for text in texts:
-        try:
-            row = parse_row(text.text, text.file)
-        except SnapshotError as error:
-            error.application_id = text.application_id
-            errors.append(error)
-            continue
-        key = text.application_id or ""
-        rows.append(_SnapshotRow(row, text.file, key, text.config_as_text, text.older, earlier=text.earlier))
+    rows = [
+        _SnapshotRow(
+            text.text, text.file, text.application_id or "", text.config_as_text, text.older, earlier=text.earlier
+        )
+        for text in texts
+    ]
     found = {row.key for row in rows} | {error.application_id or "" for error in errors}
     missing = wanted.missing(found)
     if missing or not (rows or errors):
@@ -268,10 +286,16 @@ def _with_lags(
     from kstream_plan.snapshots.spark.session import sql_session  # noqa: PLC0415 - loads Spark
 
     inputs, _ = all_inputs(context, files, keep_going=False)
-    wanted = {row.key: lags_wanted(row.row, _limit_us(row.row, tolerance_ms), rates_over_ms) for row in found.rows}
+    errors, wanted, broken = list(found.errors), {}, set()
+    for row in found.rows:
+        try:
+            parsed = row.parsed()
+            wanted[row.key] = lags_wanted(parsed, _limit_us(parsed, tolerance_ms), rates_over_ms)
+        except SnapshotError as error:
+            errors.append(error)
+            broken.add(row.group)
     texts, earliest = newest_lags(sql_session(context), inputs, wanted, rates_over_ms)
     by_key: dict[str, list[LagText]] = defaultdict(list)
-    errors = list(found.errors)
     for text in texts:
         if text.application_id is None:
             errors.append(nameless_lag_row(text))
@@ -279,6 +303,8 @@ def _with_lags(
             by_key[text.application_id].append(text)
     rows = []
     for row in found.rows:
+        if row.group in broken:
+            continue
         try:
             history = lag_history(by_key[row.key], earliest.get(row.key))
             if rates_over_ms is not None:
@@ -298,14 +324,24 @@ def _limit_us(row: Row, tolerance_ms: int) -> int | None:
         return None  # what is wrong with the time is found when the row is read
 
 
-def _outcomes(
-    found: _Found, lags_as_reported: bool, measured: Measurements | None, keep_going: bool
-) -> tuple[Outcome, ...]:
+def _by_application(rows: Sequence[_SnapshotRow]) -> dict[tuple[str, str], list[_SnapshotRow]]:
     by_application: dict[tuple[str, str], list[_SnapshotRow]] = defaultdict(list)
-    for row in found.rows:
-        by_application[row.key, "" if row.key else row.file].append(row)
-    outcomes: list[tuple[str, Outcome]] = [(error.application_id or "", error) for error in found.errors]
-    for (application_id, _), rows in by_application.items():
+    for row in rows:
+        by_application[row.group].append(row)
+    return by_application
+
+
+def _outcomes(
+    by_application: dict[tuple[str, str], list[_SnapshotRow]],
+    errors: Sequence[SnapshotError],
+    lags_as_reported: bool,
+    measured: Measurements | None,
+    keep_going: bool,
+) -> tuple[Outcome, ...]:
+    """Return what comes of the rows of each application, which are gone then."""
+    outcomes: list[tuple[str, Outcome]] = [(error.application_id or "", error) for error in errors]
+    while by_application:
+        (application_id, _), rows = by_application.popitem()
         try:
             outcomes.append((application_id, _only_snapshot(rows, lags_as_reported, measured)))
         except SnapshotError as error:
@@ -319,9 +355,12 @@ def _outcomes(
 
 
 def _only_snapshot(rows: Sequence[_SnapshotRow], lags_as_reported: bool, measured: Measurements | None) -> Snapshot:
-    snapshots = [_read_row(row, lags_as_reported) for row in rows]
+    parsed = [row.parsed() for row in rows]
+    snapshots = [_read_row(row, item, lags_as_reported) for row, item in zip(rows, parsed, strict=True)]
     if len(snapshots) == 1:
-        return snapshots[0] if measured is None else _measured_snapshot(rows[0], lags_as_reported, measured)
+        if measured is None:
+            return snapshots[0]
+        return _measured_snapshot(rows[0], parsed[0], lags_as_reported, measured)
     application_id = snapshots[0].state.group.application_id
     at = snapshots[0].captured_at or "no time"
     files = " and ".join(sorted({printable(row.file) for row in rows}))
@@ -332,10 +371,10 @@ def _only_snapshot(rows: Sequence[_SnapshotRow], lags_as_reported: bool, measure
     )
 
 
-def _read_row(row: _SnapshotRow, lags_as_reported: bool) -> Snapshot:
-    is_counted = bool(row.older) and row.row.get("generation") is None  # as a history's are, from 0
+def _read_row(row: _SnapshotRow, parsed: Row, lags_as_reported: bool) -> Snapshot:
+    is_counted = bool(row.older) and parsed.get("generation") is None  # as a history's are, from 0
     found = snapshot_from_row(
-        {**row.row, "generation": row.older} if is_counted else row.row,
+        {**parsed, "generation": row.older} if is_counted else parsed,
         row.file,
         lags=row.lags,
         lags_as_reported=lags_as_reported,
@@ -360,12 +399,12 @@ def _earlier(row: _SnapshotRow, newest: Snapshot) -> list[Snapshot]:
     return found
 
 
-def _measured_snapshot(row: _SnapshotRow, lags_as_reported: bool, measured: Measurements) -> Snapshot:
+def _measured_snapshot(row: _SnapshotRow, parsed: Row, lags_as_reported: bool, measured: Measurements) -> Snapshot:
     """Read a row, which can be read, with the lags that were measured."""
     from kstream_plan.snapshots.metrics.overlay import with_measured_lags  # noqa: PLC0415 - not without --metrics
 
-    found = with_measured_lags(row.row, measured)
-    snapshot = _read_row(row._replace(row=found.row), lags_as_reported)
+    found = with_measured_lags(parsed, measured)
+    snapshot = _read_row(row, found.row, lags_as_reported)
     return replace(snapshot, warnings=(*found.warnings, *snapshot.warnings))
 
 

@@ -1,7 +1,7 @@
 """A fleet planned by one process and on the executors, in turn: wall-clock seconds, and that they say the same.
 
 Usage: ``python tests/benchmarks/fleet.py [APPLICATIONS [PAIRS]]`` (default 2,000 and 3). The first of each pair runs
-with ``--master local[1]``, where nothing is spread. Everything is timed, the start of Java too.
+with ``spark.master=local[1]``, where nothing is spread. Everything is timed, the start of Java too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ CORES = len(os.sched_getaffinity(0))
 
 
 def seconds(fleet: Path, master: str, out: Path) -> float:
-    command = [sys.executable, "-m", "kstream_plan", "assign", str(fleet), "--master", master, "--out", str(out), "-q"]
+    command = [sys.executable, "-m", "kstream_plan", "assign", str(fleet), "-q", "--out", str(out)]
+    command += ["--spark-conf", f"spark.master={master}"]
     start = time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return time.perf_counter() - start
