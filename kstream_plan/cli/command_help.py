@@ -12,7 +12,7 @@ class CommandHelp(NamedTuple):
 
     summary: its line in the list of commands, short enough not to be cut off at 80 columns.
     details: what else a reader has to know, in sentences.
-    examples: two or three command lines, without the name of the program.
+    examples: one to three command lines, without the name of the program.
     """
 
     summary: str
@@ -138,6 +138,11 @@ COMMANDS: Mapping[str, CommandHelp] = MappingProxyType(
                 "wait safe-to-restart orders-4 --leader-log orders.log --metrics scrapes",
             ),
         ),
+        "prepare": CommandHelp(
+            "Make first runs as quick as later ones",
+            "Archives Java's classes and compiles Python's modules: for images, CI and new machines. Takes a minute.",
+            ("prepare",),
+        ),
         "schema": CommandHelp(
             "Print the JSON Schema of a kind of file",
             "Of files that are written (plan and more) or read (snapshot and more).",
@@ -152,7 +157,7 @@ COMMANDS: Mapping[str, CommandHelp] = MappingProxyType(
 )
 
 #: The commands that read no file of defaults: they help where it is wrong.
-WITHOUT_FILE = ("schema", "help")
+WITHOUT_FILE = ("prepare", "schema", "help")
 #: The commands that most people want, in the order in which they are needed.
 MOST_WANTED = ("snapshot", "assign", "simulate-scaleout", "bounce", "drain", "check", "why", "diff")
 

@@ -196,6 +196,7 @@ _POSITIONAL: dict[str, list[list[str]]] = {
         ["plan.json", FILE],
         ["plan.json", "plan.json"],
     ],
+    "prepare": [["it takes nothing"]],
     "schema": [["plan"], ["policy"], ["x"]],
 }
 

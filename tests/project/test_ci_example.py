@@ -115,6 +115,13 @@ def test_without_a_snapshot_the_check_says_so(checkout: Path, runs: str) -> None
     assert "--workflow snapshot.yml --branch trunk" in (checkout / "gh.log").read_text()
 
 
+def test_what_prepare_leaves_is_kept_with_the_installation() -> None:
+    steps = _workflow("check.yml")["jobs"]["check"]["steps"]
+    (kept,) = (step["with"]["path"].splitlines() for step in steps if "actions/cache" in step.get("uses", ""))
+    assert kept == ["~/kstream-plan", "~/.cache/kstream-plan"]
+    assert _steps("check.yml")["Install"].splitlines()[-1] == f"{kept[0]}/bin/kstream-plan prepare"
+
+
 def test_whatever_the_check_reads_starts_it() -> None:
     paths = _workflow("check.yml")[True]["pull_request"]["paths"]  # YAML takes the name "on" for true
     assert paths == ["app.properties", "replicas", "policy.yaml"]
@@ -159,7 +166,7 @@ def test_the_check_of_a_pull_request(
     here.run(_steps("snapshot.yml")["Snapshot"])
     policy = (checkout / "policy.yaml").read_text().replace("max_snapshot_age: 24h", "max_snapshot_age: 9000d")
     (checkout / "policy.yaml").write_text(policy.replace("max_pause_per_task: 30s", "max_pause_per_task: 20s"))
-    for name in ("pip install kstream-plan", "Newest snapshot", "Plan for the base branch"):
+    for name in ("Newest snapshot", "Plan for the base branch"):
         done = here.run(steps[name])
         assert done.returncode == 0, done.stderr
     done = here.run(steps["Check"])

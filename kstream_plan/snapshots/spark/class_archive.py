@@ -73,13 +73,8 @@ def class_archive(java: Java, jars: Sequence[Path], *, may_write: bool, sql: boo
     ``sql``: those of Spark SQL are asked for. Loading them for an archive takes half a minute, so one without is
     written for who can do without; an archive with them is as good for that, and one without better than none.
     """
-    if os.environ.get(NO_CACHE_VARIABLE) == "1":
-        return NO_ARCHIVE
-    folder = user_cache_path("kstream-plan", appauthor=False) / "class-archives" / _key(java, jars)
-    if os.pathsep in str(folder):
-        return NO_ARCHIVE  # Java would take it for two files
-    archive = NO_ARCHIVE
-    if not _is_ours(folder):
+    folder, archive = _folder(java, jars), NO_ARCHIVE
+    if folder is None:
         return archive
     lock = _locked(folder / "lock")
     with suppress(OSError, subprocess.SubprocessError):  # no place, no right to write: it works without as well
@@ -89,6 +84,30 @@ def class_archive(java: Java, jars: Sequence[Path], *, may_write: bool, sql: boo
     if lock is not None and archive.lock is None:
         os.close(lock)
     return archive
+
+
+def finish_archives(java: Java, jars: Sequence[Path]) -> list[Path]:
+    """Wait until no Java writes an archive for this Java and these classes, and return those that are there."""
+    folder = _folder(java, jars)
+    if folder is None:
+        return []
+    with suppress(OSError):
+        lock = os.open(folder / "lock", os.O_RDWR)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            _settle(folder)
+        finally:
+            os.close(lock)
+    return [archive for name in (_WITHOUT, _WITH_SQL) for archive in _whole(folder, name)]
+
+
+def _folder(java: Java, jars: Sequence[Path]) -> Path | None:
+    """Return where archives are; ``None``: there may be none."""
+    if os.environ.get(NO_CACHE_VARIABLE) == "1":
+        return None
+    folder = user_cache_path("kstream-plan", appauthor=False) / "class-archives" / _key(java, jars)
+    # with two paths in its name Java would take it for two files
+    return folder if os.pathsep not in str(folder) and _is_ours(folder) else None
 
 
 def _archive(folder: Path, java: Java, lock: int | None, name: str) -> ClassArchive:

@@ -8,8 +8,9 @@ import signal
 import struct
 import subprocess
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -54,6 +55,8 @@ _FOR_SPARKS_SCRIPTS_CONF = (
 )
 
 _POLL_SECONDS = 0.005
+
+_awaited: ContextVar[bool] = ContextVar("archives are awaited", default=False)
 
 
 def needs_sparks_scripts(settings: Mapping[str, str]) -> bool:
@@ -181,10 +184,23 @@ def end(process: subprocess.Popen[bytes]) -> None:
             process.returncode = os.waitstatus_to_exitcode(status)
 
 
+@contextmanager
+def archives_awaited() -> Iterator[None]:
+    """Wait within for every Java that writes an archive at its end."""
+    token = _awaited.set(True)
+    try:
+        yield
+    finally:
+        _awaited.reset(token)
+
+
 def end_after_archiving(process: subprocess.Popen[bytes]) -> None:
-    """Let Java end by itself and write its archive meanwhile, when nobody else needs the processor."""
-    with suppress(OSError):
-        os.setpriority(os.PRIO_PGRP, process.pid, 19)
+    """Let Java end by itself and write its archive meanwhile, when nobody else needs the processor, unless awaited."""
+    if not _awaited.get():
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PGRP, process.pid, 19)
     assert process.stdin is not None
     with suppress(OSError):
         process.stdin.close()
+    if _awaited.get():
+        process.wait()
