@@ -48,6 +48,7 @@ ALIASES: Mapping[str, Alias] = {
     "--connect-defer-join": Alias("--design", "connect-design-2:defer.join=", value="true"),
     "--connect-step": Alias("--design", "connect-design-3:step="),
     "--connect-pause": Alias("--design", "connect-design-3:pause="),
+    "--master": Alias("--spark-conf", "spark.master="),
     "--end-offsets": Alias("--metrics", "end="),
     "--start-offsets": Alias("--metrics", "start="),
     "--store-lags": Alias("--metrics", "lags="),

@@ -15,7 +15,7 @@ from tests.helpers.mixed_fleets import check_mixed_fleet
 
 
 def _assign(arguments: Sequence[str]) -> str:
-    command = [sys.executable, "-m", "kstream_plan", "assign", *arguments, "--master", "local[2]"]
+    command = [sys.executable, "-m", "kstream_plan", "assign", *arguments, "--spark-conf", "spark.master=local[2]"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 4), done.stderr
     return done.stdout

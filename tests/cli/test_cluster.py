@@ -36,7 +36,17 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 def _command(fleet: Path, master: str, out: Path, *conf: str) -> list[str]:
     settings = ["spark.driver.host=127.0.0.1", "spark.driver.bindAddress=127.0.0.1", *conf]
-    arguments = ["assign", str(fleet), "--master", master, "--out", str(out), "--out-format", "jsonl", "-q"]
+    arguments = [
+        "assign",
+        str(fleet),
+        "--spark-conf",
+        f"spark.master={master}",
+        "--out",
+        str(out),
+        "--out-format",
+        "jsonl",
+        "-q",
+    ]
     arguments += [word for setting in settings for word in ("--spark-conf", setting)]
     return [sys.executable, "-m", "kstream_plan", *arguments, "--output", "json"]
 

@@ -343,8 +343,7 @@ def test_what_is_to_be_read_reaches_the_reader(reads: Any) -> None:
         "as_of": "2026-11-21T12:00:00Z",
         "application_ids": ["a*"],
         "keep_going": False,
-        "master": "local[1]",
-        "spark_conf": {"x.y": "1=2"},
+        "spark_conf": {"spark.master": "local[1]", "x.y": "1=2"},
         "java_home": "/java",
         "debug": False,
     }

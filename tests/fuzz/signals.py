@@ -54,7 +54,7 @@ COMMANDS: dict[str, list[str]] = {
     "bounce": ["bounce", _BEFORE, "--out", "out.json"],
     # so many rounds that what else may be is played by other processes meanwhile
     "long": ["assign", "GROUP", "--out", "out.json", "--quiet"],
-    "fleet": ["assign", "FLEET", "--master", "local[2]", "--out", "out.json", "--quiet"],
+    "fleet": ["assign", "FLEET", "--spark-conf", "spark.master=local[2]", "--out", "out.json", "--quiet"],
 }
 WITH_SPARK = COMMANDS.keys() - {"show", "check", "diff", "schema", "snapshot"}
 _CODES = {signal.SIGINT: 130, signal.SIGTERM: 128 + signal.SIGTERM, signal.SIGKILL: -signal.SIGKILL}

@@ -19,12 +19,15 @@ from kstream_plan.snapshots.files.content import Limits, reading_within
 class Spark(Options, panel=INPUT):
     """Where Spark runs, and on which Java."""
 
-    master: Annotated[
-        str | None, typer.Option("--master", hidden=True, metavar="URL", help="Spark master URL (default: local).")
-    ] = None
     spark_conf: Annotated[
         list[KeyValue] | None,
-        typer.Option("--spark-conf", hidden=True, metavar="K=V", parser=key_value, help="Spark setting; repeatable."),
+        typer.Option(
+            "--spark-conf",
+            hidden=True,
+            metavar="K=V",
+            parser=key_value,
+            help="Spark setting, e.g. spark.master=spark://host:7077.",
+        ),
     ] = None
     java_home: Annotated[
         Path | None,
@@ -40,7 +43,6 @@ class Spark(Options, panel=INPUT):
     def session(self) -> dict[str, Any]:
         """Where a Spark session runs, as everything takes it that reads through Spark."""
         return {
-            "master": self.master,
             "spark_conf": dict(self.spark_conf or ()),
             "java_home": None if self.java_home is None else str(self.java_home),
         }

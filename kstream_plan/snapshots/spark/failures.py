@@ -149,12 +149,12 @@ def writing_failure(path: str) -> Callable[[str, Mapping[str, str]], SparkError]
 def start_failure(said: str, master: str) -> SparkError:
     """Return the error that an exception out of Spark's start stands for."""
     if "stopped SparkContext" in said or "masters are unresponsive" in said:
-        fix = "check --master, and that it is up; without --master Spark runs on this machine"
+        fix = "check spark.master, and that it is up; without it Spark runs on this machine"
         return SparkError(f"the Spark master {printable(master)} cannot be reached", fix=fix)
     failure = spark_failure(said, {}, "Spark did not start")
     if not master.startswith("local") and failure.what.startswith("Spark did not start"):
-        fix = "check --master, what it needs in the environment, and that it is up; or see more with --debug"
-        return SparkError(failure.what, where=f"--master {printable(master)}", fix=fix)
+        fix = "check spark.master, what it needs in the environment, and that it is up; or see more with --debug"
+        return SparkError(failure.what, where=f"spark.master={printable(master)}", fix=fix)
     return (
         failure if isinstance(failure, SparkError) else SparkError(failure.what, where=failure.where, fix=failure.fix)
     )

@@ -126,4 +126,4 @@ def why_spark_failed(said: str) -> SparkError:
         line.strip() for line in said.splitlines() if re.search("error|exception|invalid", line, re.IGNORECASE)
     ]
     reason = f": {_THREAD.sub('', complaints[0]).rstrip('.')}" if complaints else ""
-    return SparkError(f"Spark did not start{reason}", fix="check --spark-conf and --master, or see more with --debug")
+    return SparkError(f"Spark did not start{reason}", fix="check --spark-conf, or see more with --debug")

@@ -33,8 +33,10 @@ def test_a_master_that_cannot_be_reached_is_named() -> None:
 def test_a_master_at_which_spark_does_not_start_is_named() -> None:
     said = ": io.x.KubernetesClientException: An error\nCaused by: java.net.ConnectException: Connection refused\n"
     error = start_failure(said, "k8s://https://nowhere:6443")
-    assert str(error).startswith("--master k8s://https://nowhere:6443: Spark did not start: Connection refused. Fix: ")
-    assert "--master" not in str(start_failure(said, "local[2]"))
+    assert str(error).startswith(
+        "spark.master=k8s://https://nowhere:6443: Spark did not start: Connection refused. Fix: "
+    )
+    assert "spark.master" not in str(start_failure(said, "local[2]"))
 
 
 def test_want_of_space_says_where_to_make_room() -> None:
