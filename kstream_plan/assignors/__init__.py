@@ -8,8 +8,8 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Protocol
 
+from kstream_plan.assignors.laws import NEWEST, Laws, laws_of
 from kstream_plan.model import Assignment, GroupState
-from kstream_plan.model.releases import WARM_UPS_IN_ORDER
 from kstream_plan.model.settings import AssignmentConfig
 
 
@@ -22,13 +22,13 @@ class Assign(Protocol):
         config: AssignmentConfig,
         previous: tuple[GroupState, Assignment] | None = None,
         *,
-        in_heap_order: bool = False,
+        laws: Laws = NEWEST,
     ) -> Assignment:
         """Return the decision for ``state``.
 
         ``previous`` is an earlier decision for the same group under the same settings and the state it was made for.
-        It saves work and changes nothing: the result is the same without it. ``in_heap_order``: as Kafka's own of
-        releases before 3.3 does, handle movements as they lie in a heap.
+        It saves work and changes nothing: the result is the same without it. ``laws``: what the release that runs
+        decides otherwise than the newest.
         """
         ...
 
@@ -39,22 +39,22 @@ class Assignor:
 
     ``optimal``: the target is balanced as KIP-441 asks for, subtopologies included, with the least state to restore. So
     its plans are shown beside the least that such a balance has to restore; others are held against their own loads.
-    ``in_heap_order`` is that of :class:`Assign`.
+    ``laws`` are those of :class:`Assign`.
     """
 
     assign: Assign
     optimal: bool = False
-    in_heap_order: bool = False
+    laws: Laws = NEWEST
 
     def of_release(self, release: str | None) -> Assignor:
         """Return the same as a release of Kafka has it; ``None``: it is unknown, and the newest counts."""
-        return replace(self, in_heap_order=not WARM_UPS_IN_ORDER.is_in(release))
+        return replace(self, laws=laws_of(release))
 
     def __call__(
         self, state: GroupState, config: AssignmentConfig, previous: tuple[GroupState, Assignment] | None = None
     ) -> Assignment:
         """Return the decision, as :class:`Assign` does."""
-        return self.assign(state, config, previous, in_heap_order=self.in_heap_order)
+        return self.assign(state, config, previous, laws=self.laws)
 
 
 def module_of(name: str) -> str:
@@ -68,11 +68,9 @@ def _loaded_then(name: str) -> Assign:
         config: AssignmentConfig,
         previous: tuple[GroupState, Assignment] | None = None,
         *,
-        in_heap_order: bool = False,
+        laws: Laws = NEWEST,
     ) -> Assignment:
-        decided: Assignment = import_module(module_of(name)).assign(
-            state, config, previous, in_heap_order=in_heap_order
-        )
+        decided: Assignment = import_module(module_of(name)).assign(state, config, previous, laws=laws)
         return decided
 
     return assign

@@ -20,7 +20,7 @@ cdef class TaskMovement:
     cdef int64_t[::1] end_offset_sums  # by place
     # the settings
     cdef int64_t limit, warm_ups
-    cdef bint in_heap_order
+    cdef bint in_heap_order, caught_up_only
     # what is reported of each task: so many lags, by instance
     cdef Py_ssize_t room
     cdef int32_t[::1] n_reports, report_instance
@@ -104,7 +104,7 @@ cdef class TaskMovement:
     cdef int32_t _first_free_by_lag(self, Py_ssize_t place, int32_t destination) noexcept
     @cython.locals(at=Py_ssize_t)
     cdef Py_ssize_t _report_of(self, Py_ssize_t place, int32_t instance) noexcept
-    @cython.locals(at=Py_ssize_t, number=int32_t)
+    @cython.locals(at=Py_ssize_t, number=int32_t, instance=int32_t)
     cdef int32_t _fill_ready(self, Py_ssize_t place) noexcept
     @cython.locals(at=Py_ssize_t, own=Py_ssize_t, lag=int64_t, number=int32_t)
     cdef int32_t _caught_up_elsewhere(self, Py_ssize_t place, int32_t instance) noexcept

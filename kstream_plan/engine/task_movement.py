@@ -53,9 +53,19 @@ class TaskMovement:
         limit: ``acceptable.recovery.lag``.
         warm_ups: ``max.warmup.replicas``.
         in_heap_order: movements are handled as releases before 3.3 do: as they lie in a heap.
+        caught_up_only: as releases before 3.2 do, nothing waits with who is not caught up.
     """
 
-    def __init__(self, group: Group, target: Target, limit: int, warm_ups: int, *, in_heap_order: bool = False) -> None:
+    def __init__(
+        self,
+        group: Group,
+        target: Target,
+        limit: int,
+        warm_ups: int,
+        *,
+        in_heap_order: bool = False,
+        caught_up_only: bool = False,
+    ) -> None:
         self.tasks, self.instances = len(group.stateful), len(group.instances)
         self.standbys = max(1, *Counter(chain(*target.standby)).values(), 0)  # the most that a task has
         self.slots, self.width = self.standbys + 1, 2 * (self.standbys + 1)
@@ -63,6 +73,7 @@ class TaskMovement:
         self.capacities = array("q", group.capacities)
         self.end_offset_sums = array("q", [group.end_offset_sums[task] for task in group.stateful])
         self.limit, self.warm_ups, self.in_heap_order = limit, warm_ups, in_heap_order
+        self.caught_up_only = caught_up_only
         self.room = 4
         self.n_reports = zeros("i", self.tasks)
         self.report_instance, self.report_lag = zeros("i", self.tasks * self.room), zeros("q", self.tasks * self.room)
@@ -345,7 +356,7 @@ class TaskMovement:
         self.how[slot] = MOVE_CAUGHT_UP if self.free[slot] else MOVE_MOST_CAUGHT_UP
         if self.free[slot] == 1:
             self.only[slot] = self.candidates[0]
-        elif self.free[slot] == 0:
+        elif self.free[slot] == 0 and not self.caught_up_only:
             self.only[slot] = self._first_free_by_lag(place, destination)
 
     def _move_standbys(self) -> None:
@@ -385,7 +396,7 @@ class TaskMovement:
         free = self._free(place, self._fill_ready(place))
         self.how[slot] = MOVE_CAUGHT_UP if free else MOVE_MOST_CAUGHT_UP
         if free == 0:
-            return self._first_free_by_lag(place, destination)
+            return -1 if self.caught_up_only else self._first_free_by_lag(place, destination)
         if free == 1:
             return self.candidates[0]
         self._feed(self.standby_slots, at, self.counts)
@@ -503,11 +514,13 @@ class TaskMovement:
         """
         own = self._report_of(place, instance)
         lag = self.end_offset_sums[place] if own < 0 else self.report_lag[own]
-        if lag <= self.limit:  # if it is UNKNOWN, nothing sorts before it
+        if lag <= self.limit and not (self.caught_up_only and lag == UNKNOWN_LAG):  # nothing sorts before UNKNOWN
             return -1
         number = self._fill_ready(place)
         if number:
             return number
+        if self.caught_up_only:
+            return -1
         for at in range(place * self.room, place * self.room + self.n_reports[place]):
             if self.report_lag[at] < lag:
                 return 0
@@ -516,6 +529,13 @@ class TaskMovement:
     def _fill_ready(self, place: int) -> int:
         """Fill ``ready`` with who is caught up on a task, in instance order, and return how many are."""
         number = 0
+        if self.caught_up_only and self.end_offset_sums[place] <= self.limit:  # who has nothing, too
+            for instance in range(self.instances):
+                at = self._report_of(place, instance)
+                if at < 0 or self.report_lag[at] != UNKNOWN_LAG:
+                    self.ready[number] = instance
+                    number += 1
+            return number
         for at in range(place * self.room, place * self.room + self.n_reports[place]):
             if self.report_lag[at] <= self.limit and self.report_lag[at] != UNKNOWN_LAG:
                 self.ready[number] = self.report_instance[at]

@@ -43,6 +43,11 @@ def hash_in_table(subtopology: int, partition: int, topology_name: str | None) -
     return signed_int(spread_hash(task_id_hash(subtopology, partition, topology_name)))
 
 
+def plain_hash_in_table(subtopology: int, partition: int) -> int:
+    """Return the same of releases before 3.0, whose hash is that of one 64-bit number modulo 2^32 - 1."""
+    return signed_int(spread_hash(signed_int((subtopology << 32 | partition) % (2**32 - 1))))
+
+
 def spread_hash(code: int) -> int:
     """Return a hash as a ``HashMap`` uses it, without its sign: with the high half mixed into the low one."""
     code &= 2**32 - 1

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from kstream_plan.model.note import Note
-from kstream_plan.model.releases import MODELLED_CONNECT, MODELLED_STREAMS, RACKS, numbers_of
+from kstream_plan.model.releases import MODELLED_CONNECT, MODELLED_STREAMS, RACK_CYCLES, RACKS, numbers_of
 from kstream_plan.model.snapshot import Snapshot
 
 #: The code of the warning that instances leave the group when they close.
@@ -88,8 +88,9 @@ def _of_release(snapshot: Snapshot) -> str | None:
         says = f"older releases, as {release} is, decide otherwise"
         says = says if numbers < oldest else f"whether {release} does is unknown"
         return f"plans go by what Kafka {oldest[0]}.{oldest[1]} to {newest[0]}.{newest[1]} decide; {says}"
-    if not connect and snapshot.config.rack_aware_assignment_strategy != "none" and not RACKS.is_in(release):
-        return f"plans go by racks of partitions as Kafka 3.7 to 4.4 do; {release} does otherwise, or not at all"
+    racked = not connect and snapshot.config.rack_aware_assignment_strategy != "none"
+    if racked and RACKS.is_in(release) and not RACK_CYCLES.is_in(release):
+        return f"plans go by racks of partitions as Kafka 3.7 to 4.4 do; {release} at times decides otherwise"
     return None
 
 

@@ -18,7 +18,7 @@ _CONFLUENT = re.compile(r"-(?:ccs|ce)\b")
 #: Kafka, and what is added to the minor.
 _CONFLUENT_MAJORS = {5: (2, 0), 6: (2, 6), 7: (3, 0), 8: (4, 0)}
 #: The oldest and the newest minor release whose decisions are modelled: of classic groups, and of Connect.
-MODELLED_STREAMS = (3, 2), (4, 4)
+MODELLED_STREAMS = (2, 6), (4, 4)
 MODELLED_CONNECT = (3, 4), (4, 4)
 
 
@@ -42,12 +42,22 @@ class Difference(NamedTuple):
         return numbers >= (later[0] if later else first)
 
 
+#: A task id is hashed with the name of its topology; before, by its two numbers alone.
+TOPOLOGY_IN_HASH = Difference("KIP-740", ((3, 0, 0),))
+#: Where no instance is caught up on a task, the most caught-up one runs it meanwhile; before, it starts cold at once.
+MOST_CAUGHT_UP = Difference("KAFKA-13600", ((3, 2, 0),))
+#: Threads get an even share of active tasks and standbys together; before, of each.
+ROLES_SHARE_LOAD = Difference("KAFKA-12959", ((3, 2, 0),))
+#: Tags of clients say where standbys go.
+CLIENT_TAGS = Difference("KIP-708", ((3, 2, 0),))
 #: Movements, and so warm-ups, come in the order of who is caught up and of tasks; before, as they lie in a heap.
 WARM_UPS_IN_ORDER = Difference("#12585", ((3, 3, 0),))
 #: A task that has to be revoked elsewhere first is held as a standby meanwhile only where there is a copy of it.
 NO_COPY_NO_TEMPORARY = Difference("#14149", ((3, 5, 2),))
-#: Racks of partitions decide, and by which costs.
-RACKS = Difference("KIP-925", ((3, 7, 0),))
+#: Racks of partitions count.
+RACKS = Difference("KIP-925", ((3, 6, 0),))
+#: Of several assignments that cost as little across racks, another is picked.
+RACK_CYCLES = Difference("KAFKA-15022", ((3, 7, 0),))
 #: Without a delay, what a worker had that is gone is given to others at once; before, it runs nowhere.
 NO_DELAY_AT_ONCE = Difference("KAFKA-15693", ((3, 5, 2), (3, 6, 1)))
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kstream_plan.assignors import ASSIGNORS
-from kstream_plan.model.releases import RACKS
+from kstream_plan.model.releases import numbers_of
 from tests.benchmarks.large_cases import kafka_cases
 from tests.benchmarks.oracle_process import DEFAULT_VERSION, ask, tells_movements
 from tests.benchmarks.random_cases import random_case
@@ -35,8 +35,9 @@ def compared(first_seed: int, number: int, kafka_version: str = DEFAULT_VERSION)
 
 
 def _has(kafka_version: str, config: Mapping[str, Any]) -> bool:
-    """Tell whether a release has what settings ask for: costs of racks are those of 3.7, and none before 3.6."""
-    return RACKS.is_in(kafka_version) or config.get("rack_aware_assignment_strategy", "none") == "none"
+    """Tell whether a release runs with such settings: 3.6 refuses a strategy that came with 3.7."""
+    strategy = config.get("rack_aware_assignment_strategy", "none")
+    return strategy != "balance_subtopology" or numbers_of(kafka_version)[:2] != (3, 6)
 
 
 def main() -> None:

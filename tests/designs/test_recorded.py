@@ -17,7 +17,9 @@ from tests.helpers.kafka_cases import VECTORS
         ("connect-sequences", 150),
         ("connect-java25", 24),
         ("connect-3.5.1", 340),
-        ("single-3.2.3", 300),
+        ("classic-2.8.2", 340),
+        ("classic-3.1.2", 340),
+        ("classic-3.2.3", 340),
         ("learner", 250),
     ],
 )

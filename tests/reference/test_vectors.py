@@ -30,13 +30,15 @@ COVERED = [
 ]
 #: files of other rules
 NOT_COVERED_FILES = {
+    "classic-2.8.2": "older releases of the assignor",
+    "classic-3.1.2": "older releases of the assignor",
+    "classic-3.2.3": "older releases of the assignor",
     "connect-3.5.1": "Connect's assignor",
     "connect-decisions": "Connect's assignor",
     "connect-java25": "Connect's assignor",
     "connect-sequences": "Connect's assignor",
     "learner": "KIP-441's draft, which Kafka's code has not",
     "streams-converge": "the brokers' assignor of streams groups",
-    "single-3.2.3": "an older release of the assignor",
     "streams-single": "the brokers' assignor of streams groups",
 }
 #: cases of covered files, by what is in them

@@ -46,6 +46,7 @@ from kstream_plan.assignors.balanced.interim_holdings import (
 )
 from kstream_plan.assignors.balanced.move_order import PendingMove, by_relief, in_kafkas_order, probes_until_relieved
 from kstream_plan.assignors.balanced.task_costs import Prospect, prospects, still_cheapest
+from kstream_plan.assignors.laws import NEWEST, Laws
 from kstream_plan.assignors.placement import owners, standby_instances
 from kstream_plan.assignors.threads.split import split
 from kstream_plan.model import (
@@ -74,7 +75,7 @@ def assign(
     config: AssignmentConfig,
     previous: tuple[GroupState, Assignment] | None = None,
     *,
-    in_heap_order: bool = False,
+    laws: Laws = NEWEST,
 ) -> Assignment:
     """Decide where every task goes, instance by instance, then consumer by consumer.
 
@@ -82,9 +83,9 @@ def assign(
         state: the group.
         config: the application's settings; ``balance_factor`` among them.
         previous: an earlier decision for the same group and settings, and its state. It only saves work.
-        in_heap_order: what older releases of Kafka do, none of which has this assignor.
+        laws: those of older releases of Kafka, none of which has this assignor.
     """
-    del in_heap_order
+    del laws
     group = state.group
     if previous is not None and previous[0].group is not group:
         previous = None

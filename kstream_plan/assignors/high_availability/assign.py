@@ -19,6 +19,7 @@ from typing import NamedTuple
 from kstream_plan.assignors.high_availability.movements import move
 from kstream_plan.assignors.high_availability.stateless import deal_stateless
 from kstream_plan.assignors.high_availability.target import balanced_target
+from kstream_plan.assignors.laws import NEWEST, Laws
 from kstream_plan.assignors.threads.split import split
 from kstream_plan.model import Assignment, Group, GroupState, Holdings, Movements, Target
 from kstream_plan.model.settings import AssignmentConfig
@@ -39,7 +40,7 @@ def assign(
     config: AssignmentConfig,
     previous: tuple[GroupState, Assignment] | None = None,
     *,
-    in_heap_order: bool = False,
+    laws: Laws = NEWEST,
 ) -> Assignment:
     """Decide where every task goes, instance by instance, then consumer by consumer.
 
@@ -47,14 +48,14 @@ def assign(
         state: the group; of the copies only instance, lag and reporters matter, of the holdings nothing.
         config: the application's settings.
         previous: an earlier decision for the same group and settings, and its state. It only saves work.
-        in_heap_order: movements are handled as releases before 3.3 do: as they lie in a heap.
+        laws: what the release that runs decides otherwise than the newest.
     """
     if previous is not None and previous[0].group is not state.group:
         previous = None
-    decision = decide(state, config, previous, in_heap_order=in_heap_order)
+    decision = decide(state, config, previous, laws=laws)
     return Assignment(
         instances=decision.instances,
-        consumers=split(state, decision.instances, previous),
+        consumers=split(state, decision.instances, previous, laws=laws),
         probing_rebalance=decision.probing_rebalance,
         target=decision.target,
         movements=decision.movements,
@@ -67,14 +68,15 @@ def decide(
     config: AssignmentConfig,
     previous: tuple[GroupState, Assignment] | None = None,
     *,
-    in_heap_order: bool = False,
+    laws: Laws = NEWEST,
 ) -> HighAvailabilityDecision:
     """Decide which instance gets which task in which role; arguments as of :func:`assign`."""
+    config = laws.settings(config)
     if previous is None:
         target, short_standbys = _balanced_target(state.group, config)
     else:
         target, short_standbys = previous[1].target, previous[1].short_standbys
-    moved = move(state, config, target, previous, in_heap_order=in_heap_order)
+    moved = move(state, config, target, previous, laws=laws)
     if previous is not None and moved.movements is previous[1].movements:
         instances = Holdings.of(state.group, previous[1].instances)
     else:

@@ -9,6 +9,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from kstream_plan.assignors.laws import Laws
 from kstream_plan.engine.task_movement import TaskMovement
 from kstream_plan.model import Assignment, Group, GroupState, Holding, Holdings, Movements, Target
 from kstream_plan.model.settings import AssignmentConfig
@@ -24,9 +25,16 @@ class Moved(NamedTuple):
 class MovementsDraft:
     """A group under one target; it goes from one decision to the next, and stands for the last of them."""
 
-    def __init__(self, group: Group, config: AssignmentConfig, target: Target, *, in_heap_order: bool) -> None:
+    def __init__(self, group: Group, config: AssignmentConfig, target: Target, laws: Laws) -> None:
         limit, warm_ups = config.acceptable_recovery_lag, config.max_warmup_replicas
-        self._engine = TaskMovement(group, target, limit, warm_ups, in_heap_order=in_heap_order)
+        self._engine = TaskMovement(
+            group,
+            target,
+            limit,
+            warm_ups,
+            in_heap_order=laws.in_heap_order,
+            caught_up_only=laws.caught_up_only,
+        )
         self._place_of = {task: place for place, task in enumerate(group.stateful)}
         self._moved = Moved(Movements.of(()), (Holding(),) * len(group.instances))
 
@@ -50,7 +58,7 @@ def move(
     target: Target,
     previous: tuple[GroupState, Assignment] | None,
     *,
-    in_heap_order: bool,
+    laws: Laws,
 ) -> Moved:
     """Make the movements towards a target; only where something else is reported than at ``previous``, if it is known.
 
@@ -63,7 +71,7 @@ def move(
             return Moved(decided.movements, Holdings.of(state.group, decided.instances).stateful)
         if isinstance(draft, MovementsDraft) and draft.stands_for(decided.movements):
             return draft.follow(state, changed)
-    draft = MovementsDraft(state.group, config, target, in_heap_order=in_heap_order)
+    draft = MovementsDraft(state.group, config, target, laws)
     return draft.follow(state, state.group.stateful)
 
 

@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 
 from kstream_plan.assignors.java.collections import hash_order
+from kstream_plan.assignors.laws import NEWEST, Laws
 from kstream_plan.engine.columns import zeros
 from kstream_plan.engine.thread_assignment import ThreadAssignment
 from kstream_plan.model import Group, Holding
+from kstream_plan.model.java_hash import plain_hash_in_table
 
 
 def split_over_consumers(
@@ -21,12 +23,13 @@ def split_over_consumers(
     reported: Sequence[AbstractSet[int]],
     lag_of: Callable[[int], int],
     group: Group,
+    laws: Laws = NEWEST,
 ) -> tuple[Holding, ...]:
     """Split what one instance was given of stateful tasks over its consumers.
 
     Three passes share the load of the threads: active stateful tasks, standbys (warm-ups among them, which Kafka does
     not tell apart), stateless tasks (:mod:`stateless_split`). The first two, made here, respect what each consumer
-    reported, up to an even share.
+    reported, up to an even share. Before 3.2 each pass has a load of its own.
 
     Args:
         consumers: the instance's consumers, by index in the group.
@@ -35,18 +38,20 @@ def split_over_consumers(
         lag_of: the instance's lag on a task it reported, in records as Kafka sees it (``LATEST``, ``UNKNOWN`` or
             0 and more).
         group: who the indices mean.
+        laws: what the release that runs does otherwise than the newest.
 
     Returns:
         One holding per consumer, in order.
     """
     if len(consumers) == 1:
         return (Holding(placement.active, placement.standby, placement.warmup),)
-    assignment, load = _assignment_of(group), zeros("i", len(consumers))
+    assignment, load = _assignment_of(group, laws), zeros("i", len(consumers))
 
     def dealt(tasks: Sequence[int], *, as_hash_set: bool) -> list[list[int]]:
         return _dealt(assignment, tasks, reported, lag_of, load, as_hash_set=as_hash_set)
 
     active = dealt(placement.active, as_hash_set=True)
+    load = zeros("i", len(consumers)) if laws.roles_apart else load
     copies = dealt(sorted(placement.standby + placement.warmup), as_hash_set=False)
     warmups = frozenset(placement.warmup)
     return tuple(
@@ -59,13 +64,19 @@ def split_over_consumers(
     )
 
 
-def _assignment_of(group: Group) -> ThreadAssignment:
+def _assignment_of(group: Group, laws: Laws) -> ThreadAssignment:
     """Return the one that deals a group's tasks; it is made once."""
-    known: ThreadAssignment | None = vars(group).get("_thread_assignment")
+    name = "_thread_assignment_of_plain_hashes" if laws.plain_hashes else "_thread_assignment"
+    known: ThreadAssignment | None = vars(group).get(name)
     if known is None:
-        known = ThreadAssignment(group.table_hashes, max(group.capacities), hash_order)
-        vars(group)["_thread_assignment"] = known
+        hashes = _plain_hashes(group) if laws.plain_hashes else group.table_hashes
+        known = ThreadAssignment(hashes, max(group.capacities), hash_order)
+        vars(group)[name] = known
     return known
+
+
+def _plain_hashes(group: Group) -> list[int]:
+    return [plain_hash_in_table(*task.task_id[:2]) if task.stateful else 0 for task in group.tasks]
 
 
 def _dealt(

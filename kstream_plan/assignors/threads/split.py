@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from itertools import chain
 
+from kstream_plan.assignors.laws import NEWEST, Laws
 from kstream_plan.assignors.threads.consumer_split import split_over_consumers
 from kstream_plan.assignors.threads.stateless_split import split_stateless
 from kstream_plan.model import Assignment, Copy, GroupState, Holding, Holdings, whole_sum
@@ -19,27 +20,29 @@ def split(
     instances: Holdings,
     previous: tuple[GroupState, Assignment] | None,
     told_otherwise: Collection[int] | None = None,
+    laws: Laws = NEWEST,
 ) -> Holdings:
     """Split what each instance was given over its consumers.
 
     An instance's split depends on nothing but what it was given and what its consumers reported about that; where
     neither has changed since ``previous``, or everybody reported what it was given then (:func:`_stays`), its split is
     taken from there. ``told_otherwise``: the instances of which consumers have reported other tasks since, where that
-    is known; how far behind is all the same to those who get back what they have.
+    is known; how far behind is all the same to those who get back what they have. ``laws``: what the release that runs
+    does otherwise than the newest.
 
     Returns:
         What each consumer of the group is given; who keeps what it owns of stateful tasks gets the very object.
     """
     group, owned = state.group, Holdings.of(state.group, state.holdings).stateful
     if previous is None:
-        found = (_split_one(state, owned, i, held) for i, held in enumerate(instances.stateful))
-        return split_stateless(group, instances, tuple(chain.from_iterable(found)), None)
+        found = (_split_one(state, owned, i, held, laws) for i, held in enumerate(instances.stateful))
+        return split_stateless(group, instances, tuple(chain.from_iterable(found)), None, laws)
     before, decision = previous
     given, held = Holdings.of(group, decision.instances), Holdings.of(group, decision.consumers)
     if told_otherwise is None:
         told_otherwise = _told_otherwise(state, before, instances.stateful)
-    stateful = _split_again(state, owned, instances.stateful, told_otherwise, given.stateful, held.stateful)
-    return split_stateless(group, instances, stateful, (given, held))
+    stateful = _split_again(state, owned, instances.stateful, told_otherwise, given.stateful, held.stateful, laws)
+    return split_stateless(group, instances, stateful, (given, held), laws)
 
 
 def _told_otherwise(state: GroupState, before: GroupState, instances: Sequence[Holding]) -> set[int]:
@@ -59,6 +62,7 @@ def _split_again(
     told_otherwise: Collection[int],
     given: Sequence[Holding],
     held: Sequence[Holding],
+    laws: Laws,
 ) -> tuple[Holding, ...]:
     """Split the stateful tasks; those that were ``given`` to each instance ``before`` were ``held`` so by consumer."""
     group = state.group
@@ -67,7 +71,8 @@ def _split_again(
     for i in sorted(given_otherwise.union(told_otherwise)):
         if i not in given_otherwise and _stays(state, owned, i, instances[i], held):
             continue
-        for consumer, mine in zip(group.consumers_of[i], _split_one(state, owned, i, instances[i]), strict=True):
+        found = _split_one(state, owned, i, instances[i], laws)
+        for consumer, mine in zip(group.consumers_of[i], found, strict=True):
             consumers[consumer] = owned[consumer] if owned[consumer] == mine else mine
     return tuple(consumers)
 
@@ -86,7 +91,9 @@ def _stays(state: GroupState, owned: Sequence[Holding], instance: int, held: Hol
     return True
 
 
-def _split_one(state: GroupState, owned: Sequence[Holding], instance: int, held: Holding) -> tuple[Holding, ...]:
+def _split_one(
+    state: GroupState, owned: Sequence[Holding], instance: int, held: Holding, laws: Laws
+) -> tuple[Holding, ...]:
     """Tell the split which of the instance's tasks each of its consumers reported, given what all ``owned``."""
     group = state.group
     consumers = group.consumers_of[instance]
@@ -96,7 +103,7 @@ def _split_one(state: GroupState, owned: Sequence[Holding], instance: int, held:
     def lag_of(task: int) -> int:
         return whole_sum(_copy(state, task, instance).lag, group.end_offset_sums[task])
 
-    return split_over_consumers(consumers, held, _reported(state, owned, instance, held), lag_of, group)
+    return split_over_consumers(consumers, held, _reported(state, owned, instance, held), lag_of, group, laws)
 
 
 def _reported(state: GroupState, owned: Sequence[Holding], instance: int, held: Holding) -> list[set[int]]:

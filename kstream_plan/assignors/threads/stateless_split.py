@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kstream_plan.assignors.java.collections import hash_order
+from kstream_plan.assignors.laws import NEWEST, Laws
 from kstream_plan.model import Group, Holding, Holdings, Owners, no_owners
 from kstream_plan.model.holding_changes import unlike
 
@@ -24,6 +25,7 @@ def split_stateless(
     instances: Holdings,
     consumers: tuple[Holding, ...],
     previous: tuple[Holdings, Holdings] | None,
+    laws: Laws = NEWEST,
 ) -> Holdings:
     """Split the stateless tasks of every instance over its consumers, which only fill up with them.
 
@@ -34,12 +36,15 @@ def split_stateless(
         instances: what each instance was given.
         consumers: what each consumer was given of the stateful tasks.
         previous: an earlier decision by instance and by consumer. It only saves work.
+        laws: what the release that runs does otherwise than the newest.
 
     Returns:
         What each consumer is given of all tasks.
     """
     if not group.stateless:
         return Holdings(consumers, (), instances.owners)
+    if laws.roles_apart:
+        return Holdings(consumers, group.stateless, _in_turn(group, instances.owners, consumers))
     touched: Collection[int] = range(len(instances))
     owners = no_owners(group)
     if previous is not None:
@@ -48,6 +53,18 @@ def split_stateless(
     if touched:
         _split(group, instances.owners, consumers, touched, owners)
     return Holdings(consumers, group.stateless, owners)
+
+
+def _in_turn(group: Group, given: Owners, consumers: Sequence[Holding]) -> Owners:
+    """Return the owners as before 3.2: first those with one active stateful task less, then all, in turn."""
+    owners = no_owners(group)
+    for instance, of in enumerate(group.consumers_of):
+        (mine,) = (given == instance).nonzero()
+        counts = [len(held.active) for held in consumers[of.start : of.stop]]
+        behind = [of.start + k for k, count in enumerate(counts) if count < max(counts)][: len(mine)]
+        owners[mine[: len(behind)]] = behind
+        owners[mine[len(behind) :]] = of.start + np.arange(len(mine) - len(behind)) % len(of)
+    return owners
 
 
 def _touched(
