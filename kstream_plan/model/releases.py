@@ -19,7 +19,7 @@ _CONFLUENT = re.compile(r"-(?:ccs|ce)\b")
 _CONFLUENT_MAJORS = {5: (2, 0), 6: (2, 6), 7: (3, 0), 8: (4, 0)}
 #: The oldest and the newest minor release whose decisions are modelled: of classic groups, and of Connect.
 MODELLED_STREAMS = (2, 6), (4, 4)
-MODELLED_CONNECT = (3, 4), (4, 4)
+MODELLED_CONNECT = (2, 5), (4, 4)
 
 
 class Difference(NamedTuple):
@@ -60,6 +60,12 @@ RACKS = Difference("KIP-925", ((3, 6, 0),))
 RACK_CYCLES = Difference("KAFKA-15022", ((3, 7, 0),))
 #: Without a delay, what a worker had that is gone is given to others at once; before, it runs nowhere.
 NO_DELAY_AT_ONCE = Difference("KAFKA-15693", ((3, 5, 2), (3, 6, 1)))
+#: Workers give up what they have beyond their share, after a while again; before, only for workers that have nothing.
+SHARES_EVENED_OUT = Difference("KAFKA-12495", ((3, 4, 0),))
+#: Of what is active, an item that two have counts twice.
+REPEATS_COUNT = Difference("KAFKA-13763", ((3, 3, 0),))
+#: What is lost is dealt to all idle workers; before, to one.
+LOST_TO_ALL_IDLE = Difference("KAFKA-10413", ((2, 6, 2), (2, 7, 1)))
 
 
 def kafka_release(version: str) -> str | None:

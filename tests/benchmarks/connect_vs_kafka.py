@@ -28,7 +28,7 @@ from tests.helpers.kafka_jars import DEFAULT_VERSION, class_path
 from tests.helpers.replayed_connect import difference
 
 _ORACLE = Path(__file__).parent / "oracle" / "connect"
-_MAIN = "org.apache.kafka.connect.runtime.distributed.ConnectOracle"
+_PACKAGE = "org.apache.kafka.connect.runtime.distributed"
 _BATCH = 500
 _DELAY_MS = 300_000
 #: Workers, tasks, connectors.
@@ -38,8 +38,12 @@ _RUNS, _WARMING_RUNS = 5, 5
 
 def oracle(arguments: list[str], lines: str = "", kafka_version: str = DEFAULT_VERSION) -> list[dict[str, Any]]:
     """Return what Kafka's classes answer, one line for each."""
-    jars = class_path([_ORACLE / "ConnectOracle.java"], kafka_version, _ORACLE / "pom.xml")
-    command = ["java", "-cp", jars, _MAIN, *arguments]
+    program = "ConnectOracle"
+    if arguments[0] == "bench":
+        program, arguments = "ConnectBench", arguments[1:]
+    sources = [_ORACLE / f"{name}.java" for name in {"ConnectOracle", program}]
+    jars = class_path(sorted(sources), kafka_version, _ORACLE / "pom.xml")
+    command = ["java", "-cp", jars, f"{_PACKAGE}.{program}", *arguments]
     done = subprocess.run(command, input=lines, stdout=subprocess.PIPE, text=True, encoding="utf-8", check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 

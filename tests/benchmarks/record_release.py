@@ -1,6 +1,6 @@
 """Records what a release's own assignor decides, for ``tests/vectors``: 300 decisions, and 40 groups until they settle.
 
-usage: python tests/benchmarks/record_release.py --kafka-version 3.1.2 [--seed 70000] OUT.jsonl.gz
+usage: python tests/benchmarks/record_release.py --kafka-version 3.1.2 [--connect] [--seed 70000] OUT.jsonl.gz
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from kstream_plan.model.releases import RACKS, numbers_of
+from tests.benchmarks.connect_cases import random_decision, random_sequence
+from tests.benchmarks.connect_vs_kafka import oracle
 from tests.benchmarks.oracle_process import ask
 from tests.benchmarks.random_cases import random_case
 from tests.helpers.kafka_cases import next_case
 
 _DECISIONS, _CONVERGENCES, _MOST_ROUNDS = 300, 40, 60
 #: So files stay small.
-_MOST_TASKS, _MOST_CLIENTS = 70, 9
+_MOST_TASKS, _MOST_CLIENTS, _MOST_CONNECT_BYTES = 70, 9, 6000
 
 
 def small_cases(seed: int, kafka_version: str) -> Iterator[dict[str, Any]]:
@@ -31,6 +33,15 @@ def small_cases(seed: int, kafka_version: str) -> Iterator[dict[str, Any]]:
             continue
         if not racked or not RACKS.is_in(kafka_version) or numbers_of(kafka_version) >= (3, 7, 0):
             yield case
+
+
+def streams_records(seed: int, kafka_version: str) -> Iterator[dict[str, Any]]:
+    """Yield decisions and convergences of Kafka Streams' own assignor."""
+    cases = small_cases(seed, kafka_version)
+    decided, settling = list(islice(cases, _DECISIONS)), list(islice(cases, _CONVERGENCES))
+    answers = ask("assign", decided, kafka_version=kafka_version) + convergences(settling, kafka_version)
+    for case, answer in zip(decided + settling, answers, strict=True):
+        yield {"case": case, "result": answer}
 
 
 def convergences(cases: list[dict[str, Any]], kafka_version: str) -> list[dict[str, Any]]:
@@ -52,17 +63,27 @@ def convergences(cases: list[dict[str, Any]], kafka_version: str) -> list[dict[s
     ]
 
 
+def connect_records(seed: int, kafka_version: str) -> Iterator[dict[str, Any]]:
+    """Yield decisions and histories of Connect's workers that are not large."""
+    for mode, make, number in (
+        ("assign", random_decision, _DECISIONS),
+        ("sequence", random_sequence, _CONVERGENCES),
+    ):
+        small = (case for case in map(make, count(seed)) if len(json.dumps(case)) <= _MOST_CONNECT_BYTES)
+        cases = list(islice(small, number))
+        answers = oracle([mode], "".join(json.dumps(case) + "\n" for case in cases), kafka_version)
+        yield from ({"in": case, "out": answer} for case, answer in zip(cases, answers, strict=True))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kafka-version", required=True)
+    parser.add_argument("--connect", action="store_true")
     parser.add_argument("--seed", type=int, default=70_000)
     parser.add_argument("out", type=Path)
     options = parser.parse_args()
-    cases = small_cases(options.seed, options.kafka_version)
-    decided, settling = list(islice(cases, _DECISIONS)), list(islice(cases, _CONVERGENCES))
-    answers = ask("assign", decided, kafka_version=options.kafka_version)
-    answers += convergences(settling, options.kafka_version)
-    records = ({"case": case, "result": answer} for case, answer in zip(decided + settling, answers, strict=True))
+    make = connect_records if options.connect else streams_records
+    records = make(options.seed, options.kafka_version)
     lines = "".join(json.dumps(record, sort_keys=True, separators=(",", ":")) + "\n" for record in records)
     options.out.write_bytes(gzip.compress(lines.encode(), mtime=0))
 

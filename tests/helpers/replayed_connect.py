@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from kstream_plan.designs.connect.cluster import SHIPPED, ConnectCluster, WorkerRound
@@ -10,8 +11,8 @@ from kstream_plan.designs.connect.draft import ConnectAnswer, ConnectRound, Item
 from kstream_plan.designs.connect.frozen import frozen, thawed
 from kstream_plan.designs.connect.incremental import decide
 from kstream_plan.designs.connect.items import Items, assigned_wire, read_wire, revoked_wire
+from kstream_plan.designs.connect.laws import NEWEST, ConnectLaws, connect_laws_of
 from kstream_plan.designs.connect_eager.decision import EAGER, deal
-from kstream_plan.model.releases import NO_DELAY_AT_ONCE
 
 
 def difference(record: Mapping[str, Any], java: int, release: str | None = None) -> tuple[Any, Any] | None:
@@ -20,8 +21,8 @@ def difference(record: Mapping[str, Any], java: int, release: str | None = None)
     ``release``: of Kafka, that decided; by default the newest one.
     """
     case, expected = record["in"], dict(record["out"])
-    at_once = NO_DELAY_AT_ONCE.is_in(release)
-    replayed = _sequence(case, java, at_once) if "events" in case else _decision(case, java, at_once)
+    laws = connect_laws_of(release)
+    replayed = _sequence(case, java, laws) if "events" in case else _decision(case, java, laws)
     if "memory" in expected:
         expected["memory"] = _plain(expected["memory"])
     if "rounds" in expected:
@@ -35,12 +36,13 @@ def difference(record: Mapping[str, Any], java: int, release: str | None = None)
     )
 
 
-def _decision(case: Mapping[str, Any], java: int, no_delay_at_once: bool) -> dict[str, Any]:
+def _decision(case: Mapping[str, Any], java: int, laws: ConnectLaws) -> dict[str, Any]:
     offsets = case.get("offsets")
     behind = bool(offsets) and max(offsets["leader"], offsets["fresh"]) < max(offsets["members"].values())
     incomplete = case.get("inconsistent") or ()
     counts = {name: 0 if name in incomplete else number for name, number in case["connectors"].items()}
-    members = {member: read_wire(wire or []) for member, wire in case["members"]}
+    read = _read_as_listed if laws.evens_out_seldom else read_wire
+    members = {member: read(wire or []) for member, wire in case["members"]}
     if case.get("protocol") == "eager":
         assigned = dict.fromkeys(members, Items()) if behind else deal(counts, members)
         return {"members": {member: [_wire(assigned_wire(item, java)), []] for member, item in assigned.items()}}
@@ -53,15 +55,24 @@ def _decision(case: Mapping[str, Any], java: int, no_delay_at_once: bool) -> dic
         max_delay_ms=case["max_delay"],
         behind=behind,
         java=java,
-        no_delay_at_once=no_delay_at_once,
+        laws=laws,
     )
-    answer = decide(connect_round, _memory(case.get("memory")))
+    memory = _memory(case.get("memory"))
+    answer = decide(connect_round, replace(memory, successive=0) if laws.evens_out_seldom else memory)
     return {
         "members": _told(answer, java),
         "error": answer.error,
         "delay": answer.delay_ms,
         "memory": _plain(_recorded(answer.memory)),
     }
+
+
+def _read_as_listed(wire: Sequence[Any]) -> Items:
+    """Return what a wire form holds, as often as it does: before 3.4 it counts so often."""
+    items = [(connector, number) for connector, numbers in wire for number in numbers]
+    return Items(
+        tuple([connector for connector, number in items if number < 0]), tuple([item for item in items if item[1] >= 0])
+    )
 
 
 class Played(NamedTuple):
@@ -74,10 +85,10 @@ class Played(NamedTuple):
 
 
 def played(
-    case: Mapping[str, Any], java: int, begun: ConnectCluster | None = None, *, no_delay_at_once: bool = True
+    case: Mapping[str, Any], java: int, begun: ConnectCluster | None = None, *, laws: ConnectLaws = NEWEST
 ) -> Iterator[Played]:
     """Play a history, round by round, until nothing happens any more; ``begun``: from this cluster on."""
-    rules = EAGER if case["protocol"] == "eager" else SHIPPED._replace(no_delay_at_once=no_delay_at_once)
+    rules = EAGER if case["protocol"] == "eager" else SHIPPED._replace(laws=laws)
     cluster = begun or ConnectCluster(case["connectors"], case["max_delay"], rules, java)
     events, gone, rounds, now_ms = list(case["events"]), {}, 0, case["start"]
     while rounds < case["max_rounds"]:
@@ -100,8 +111,8 @@ def played(
         cluster = thawed(frozen(cluster), case["max_delay"], rules)
 
 
-def _sequence(case: Mapping[str, Any], java: int, no_delay_at_once: bool) -> dict[str, Any]:
-    found = list(played(case, java, no_delay_at_once=no_delay_at_once))
+def _sequence(case: Mapping[str, Any], java: int, laws: ConnectLaws) -> dict[str, Any]:
+    found = list(played(case, java, laws=laws))
     rounds = [_shown(item.round, java) | ({} if item.synced else {"sync": False}) for item in found]
     workers = found[-1].cluster.workers if found else {}
     final = {member: _canonical(assigned_wire(worker.held, java)) for member, worker in workers.items()}

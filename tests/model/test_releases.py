@@ -23,7 +23,8 @@ from kstream_plan.simulation.drain_workers import drain_workers
 from kstream_plan.simulation.one_plan import assign_once, plan_checked
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import one_standby
-from tests.helpers.connect_rows import even
+from tests.helpers.connect_rows import even, worker
+from tests.helpers.connect_rows import row as of_connectors
 from tests.helpers.connect_rows import snapshot as of_workers
 
 
@@ -128,6 +129,16 @@ class TestTemporaryStandbys:
         steps = [step for rnd in self._plan(release).rounds for step in rnd.steps]
         temporary = [step for step in steps if isinstance(step, KeepTemporary)]
         assert [(step.from_, step.to.process_id) for step in temporary] == [(None, one_standby.IDS[2])] * kept
+
+
+@pytest.mark.parametrize(("release", "shares"), [("2.6.2", [4, 6, 7]), ("3.3.2", [4, 6, 7]), ("3.4.0", [5, 5, 7])])
+def test_before_3_4_connect_does_not_even_out_to_the_last(release: str, shares: list[int]) -> None:
+    """A connector and 16 tasks of two workers, and a third one joins: as Kafka's class of 3.2.3 shared them."""
+    held = {"w0": {"a": [-1, *range(8)]}, "w1": {"a": list(range(8, 16))}}
+    snapshot = replace(of_workers(of_connectors({"a": 16}, held)), streams_version=release)
+    result = plan_checked(snapshot, scenario=Scenario(events=(Join(at_ms=0, instances=(worker("w2"),)),)))
+    assert result.verdict.kind == "settled"
+    assert sorted(len(held.active) for held in result.final) == shares
 
 
 class TestConnectWithoutADelay:

@@ -13,6 +13,7 @@ from kstream_plan.assignors.java.text_maps import HashMapOrder
 from kstream_plan.designs.connect.draft import ConnectAnswer, ConnectRound, LeaderMemory
 from kstream_plan.designs.connect.incremental import decide
 from kstream_plan.designs.connect.items import Items, assigned_wire, read_wire, revoked_wire
+from kstream_plan.designs.connect.laws import NEWEST, ConnectLaws
 from kstream_plan.model.connect_group import NO_SHARED_MEMORY
 
 
@@ -20,12 +21,12 @@ class Rules(NamedTuple):
     """How rounds go: who decides what, from what the leader sees and remembers, and what workers do with it.
 
     ``replaces``: workers stop everything before they join, and what they are told is all that they hold.
-    ``no_delay_at_once``: without a delay what is lost is given at once; before 3.5.2 and 3.6.1 it runs nowhere.
+    ``laws``: what the release that runs does otherwise than the newest.
     """
 
     decide: Callable[[ConnectRound, LeaderMemory], ConnectAnswer]
     replaces: bool = False
-    no_delay_at_once: bool = True
+    laws: ConnectLaws = NEWEST
 
 
 #: The protocols ``sessioned`` and ``compatible``, as they were shipped.
@@ -145,7 +146,7 @@ class ConnectCluster:
             shared=self.shared,
             behind=behind,
             java=self.java,
-            no_delay_at_once=self._rules.no_delay_at_once,
+            laws=self._rules.laws,
         )
         answer = self._rules.decide(of, lead.memory)
         lead.memory, self.shared = answer.memory, answer.shared

@@ -9,11 +9,11 @@ from typing import ClassVar
 from kstream_plan.designs.connect.cluster import SHIPPED, Rules
 from kstream_plan.designs.connect.connectors import ever_configured
 from kstream_plan.designs.connect.frozen import due_ms, later, led_by, table_bins
+from kstream_plan.designs.connect.laws import NEWEST, ConnectLaws, connect_laws_of
 from kstream_plan.designs.connect.playing import Begins, ConnectPlay, holdings_of
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Group, GroupState, Note, Snapshot
 from kstream_plan.model.connect_group import CONNECT_SETTINGS, NO_MEMORY, ConnectGroup, work_of
-from kstream_plan.model.releases import NO_DELAY_AT_ONCE
 from kstream_plan.model.scenario import (
     Bounce,
     ConfigChange,
@@ -36,7 +36,7 @@ _DELAY = "scheduled_rebalance_max_delay_ms"
 class Connect(Design):
     """Workers that share connectors and their tasks, incrementally: the protocols ``sessioned`` and ``compatible``.
 
-    ``no_delay_at_once``: without a delay, what a worker had that is gone is given to others at once.
+    ``laws``: what the release that runs does otherwise than the newest.
     """
 
     name: ClassVar[str] = "connect"
@@ -44,16 +44,16 @@ class Connect(Design):
     assignor: ClassVar[str] = "incremental"
     protocol: ClassVar[str] = "sessioned"
     newcomers_hold_nothing: ClassVar[bool] = False
-    no_delay_at_once: bool = field(default=True, kw_only=True)
+    laws: ConnectLaws = field(default=NEWEST, kw_only=True)
 
     @property
     def rules(self) -> Rules:
         """How rounds go."""
-        return SHIPPED._replace(no_delay_at_once=self.no_delay_at_once)
+        return SHIPPED._replace(laws=self.laws)
 
     def fitted_to(self, snapshot: Snapshot) -> Connect:
         """Return the same design by the rules of the release that runs."""
-        return replace(self, no_delay_at_once=NO_DELAY_AT_ONCE.is_in(snapshot.streams_version))
+        return replace(self, laws=connect_laws_of(snapshot.streams_version))
 
     def start(self, state: GroupState, scenario: Scenario | None) -> GroupState:
         """Let the cluster begin where the snapshot has it; without a scenario a rebalance starts now."""

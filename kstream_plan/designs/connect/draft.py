@@ -15,6 +15,7 @@ from kstream_plan.designs.connect.items import (
     copied_order,
     copied_task_order,
 )
+from kstream_plan.designs.connect.laws import NEWEST, ConnectLaws
 from kstream_plan.model.connect_group import NO_SHARED_MEMORY, GroupMemory
 from kstream_plan.model.java_hash import java_string_key
 
@@ -54,7 +55,7 @@ class ConnectRound:
 
     ``members`` are in JoinGroup order, each with what it reports. ``behind``: the leader's configuration is older than
     a member's, and so is what it then read: no decision. ``java`` is the version of the leader's. ``shared`` is what
-    the group remembers, where not the leader does. ``no_delay_at_once``: without a delay what is lost is given at once.
+    the group remembers, where not the leader does. ``laws``: what the release that runs does otherwise.
     """
 
     now_ms: int
@@ -66,7 +67,7 @@ class ConnectRound:
     shared: GroupMemory = NO_SHARED_MEMORY
     behind: bool = False
     java: int = 17
-    no_delay_at_once: bool = True
+    laws: ConnectLaws = NEWEST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,18 +113,18 @@ class Draft:
     def take_away(self, of_deleted: Sequence[Iterable[Any]]) -> None:
         """Revoke what was deleted, and what two have from both (steps 4 and 5)."""
         for kind in (0, 1):
-            twice, deleted = self._reported_twice(kind), frozenset(of_deleted[kind])
+            twice, deleted = self.reported_twice(kind), frozenset(of_deleted[kind])
             if not deleted and not twice:
                 continue
             for member, items in self.reported[kind].items():
-                gone = [item for item in self._in_table_order(kind, items) if item in deleted]
-                gone += [item for item in self._in_table_order(kind, items) if item in twice and item not in deleted]
+                gone = [item for item in self.in_table_order(kind, items) if item in deleted]
+                gone += [item for item in self.in_table_order(kind, items) if item in twice and item not in deleted]
                 if gone:
                     self.revoke[kind][member] += gone
                     taken = set(gone)
                     self.next[kind][member] = [item for item in items if item not in taken]
 
-    def _reported_twice(self, kind: int) -> set[Any]:
+    def reported_twice(self, kind: int) -> set[Any]:
         """Return what two members report."""
         if len(self.active[kind]) == sum(map(len, self.reported[kind].values())):
             return set()
@@ -134,7 +135,8 @@ class Draft:
             seen.update(items)
         return twice
 
-    def _in_table_order(self, kind: int, items: Sequence[Any]) -> list[Any]:
+    def in_table_order(self, kind: int, items: Sequence[Any]) -> list[Any]:
+        """Return items in the order of a ``HashSet`` that is made of them."""
         order: Callable[..., list[Any]] = copied_task_order if kind else copied_order
         return list(order(items, len(items), self.of_round.java))
 

@@ -1,4 +1,4 @@
-"""Connect's shipped decision, ``IncrementalCooperativeAssignor`` of 3.4 to 4.4, to the bit.
+"""Connect's shipped decision, ``IncrementalCooperativeAssignor`` of 2.5 to 4.4, to the bit.
 
 Source: page ``connect-rules``, "One decision", whose steps are named here.
 """
@@ -6,6 +6,9 @@ Source: page ``connect-rules``, "One decision", whose steps are named here.
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 from kstream_plan.assignors.java.text_maps import hash_map_order
@@ -17,21 +20,25 @@ from kstream_plan.designs.connect.draft import (
     LeaderMemory,
     not_decided,
 )
-from kstream_plan.designs.connect.items import configured_sets, in_order, tasks_in_order
+from kstream_plan.designs.connect.items import (
+    GROWS,
+    configured_sets,
+    copied_order,
+    copied_task_order,
+    in_order,
+    tasks_in_order,
+)
 
 
 def decide(of: ConnectRound, memory: LeaderMemory) -> ConnectAnswer:
     """Decide one round."""
     if of.behind:
         return not_decided(of, memory)
-    draft = _Draft(of, memory)
+    draft = (_EarlierDraft if of.laws.evens_out_seldom else _Draft)(of, memory)
     draft.find_lost()
     draft.take_away(draft.deleted)
     draft.handle_lost()
-    if draft.delay_ms:
-        draft.revoked_before = False
-    else:
-        draft.balance()
+    draft.balance()
     draft.give([[*created, *again] for created, again in zip(draft.created, draft.again, strict=True)])
     return draft.answered()
 
@@ -75,21 +82,30 @@ class _Draft(Draft):
     def handle_lost(self) -> None:
         """Wait for whoever had what is lost, or deal it out (step 6)."""
         now_ms, limit_ms = self.of_round.now_ms, self.of_round.max_delay_ms
-        at_once = limit_ms == 0 and self.of_round.no_delay_at_once
-        if not any(self.lost) and not self.revoked_before:
+        at_once = limit_ms == 0 and not self.of_round.laws.waits_without_delay
+        if not any(self.lost) and self.forgets_delay:
             self._forget_delay()
         elif (self.scheduled_at <= 0 and self.memory.members <= self.of_round.members.keys()) or at_once:
             self.again = self.lost
         elif 0 < self.scheduled_at <= now_ms:
             self._deal_out()
             self._forget_delay()
-            self.revoked_before = False
+            self.delay_is_over()
         else:
             empty = [member for member in self.names if not any(kind[member] for kind in self.next)]
             self.candidates = list(dict.fromkeys([*self.candidates, *hash_map_order(empty)]))
             running = now_ms < self.scheduled_at
             self.delay_ms = min(self.scheduled_at - now_ms, limit_ms) if running else limit_ms
             self.scheduled_at = now_ms + self.delay_ms
+
+    @property
+    def forgets_delay(self) -> bool:
+        """Whether a delay that runs is forgotten once nothing is lost."""
+        return not self.revoked_before
+
+    def delay_is_over(self) -> None:
+        """Note that what was lost is dealt out."""
+        self.revoked_before = False
 
     def _forget_delay(self) -> None:
         self.candidates, self.scheduled_at, self.delay_ms = [], 0, 0
@@ -99,6 +115,8 @@ class _Draft(Draft):
         if not present:
             self.again = self.lost
             return
+        if self.of_round.laws.lost_to_one:
+            present = present[:1]
         for kind in (0, 1):
             for place, member in enumerate(present):
                 mine = self.lost[kind][place :: len(present)]
@@ -109,6 +127,9 @@ class _Draft(Draft):
 
     def balance(self) -> None:
         """Revoke what members have beyond their share; a second time in a row is put off (step 8)."""
+        if self.delay_ms:
+            self.revoked_before = False
+            return
         surplus = self.surplus()
         found = any(surplus[kind] for kind in (0, 1))
         if self.revoked_before and found:
@@ -127,9 +148,10 @@ class _Draft(Draft):
 
     def answered(self) -> ConnectAnswer:
         """Return what the members are told, and what the leader remembers (steps 10 and 11)."""
-        revocation = [frozenset().union(*kind.values()) for kind in self.revoke]
+        revocation = self.revocation()
         previous = []
-        for active, created, revoked, lost in zip(self.active, self.created, revocation, self.lost, strict=True):
+        gone_by_kind = self.gone(revocation)
+        for active, created, revoked, lost in zip(self.active, self.created, gone_by_kind, self.lost, strict=True):
             held = active - revoked if revoked else active
             previous.append(held.union(created, lost) if created or lost else held)
         memory = LeaderMemory(
@@ -144,6 +166,99 @@ class _Draft(Draft):
             successive=self.successive,
         )
         return self.answer(memory, self.delay_ms)
+
+    def revocation(self) -> list[frozenset[Any]]:
+        """Return what is revoked, by kind."""
+        return [frozenset().union(*kind.values()) for kind in self.revoke]
+
+    def gone(self, revocation: Sequence[frozenset[Any]]) -> Sequence[frozenset[Any]]:
+        """Return what of the active items does not count as assigned any more, by kind."""
+        return revocation
+
+
+class _EarlierDraft(_Draft):
+    """The same before 3.4: work is revoked only where a worker has none, and given as if nothing were revoked."""
+
+    def __init__(self, of: ConnectRound, memory: LeaderMemory) -> None:
+        super().__init__(of, memory)
+        #: what is revoked because it was deleted, and nobody reports
+        self.without_owner: list[list[Any]] = [[], []]
+
+    def find_lost(self) -> None:
+        if any(self.active[kind] & self.memory.revocation[kind] for kind in (0, 1)):
+            self.revoked_before = False
+        super().find_lost()
+
+    @property
+    def forgets_delay(self) -> bool:
+        return True
+
+    def delay_is_over(self) -> None:
+        """Change nothing."""
+
+    def take_away(self, of_deleted: Sequence[Iterable[Any]]) -> None:
+        """Revoke what was deleted from the last that has it, or else what two have from both; these keep a share."""
+        for kind in (0, 1):
+            owner = {item: member for member in self.names for item in self.reported[kind][member]}
+            for item in tasks_in_order(of_deleted[kind]) if kind else in_order(of_deleted[kind]):
+                member = owner.get(item)
+                (self.without_owner[kind] if member is None else self.revoke[kind][member]).append(item)
+        twice = [self._more_than_once(kind) for kind in (0, 1)]
+        for member in self.names if any(twice) else ():
+            mine = [[item for item in twice[kind] if item in self.reported[kind][member]] for kind in (0, 1)]
+            if any(mine):
+                for kind in (0, 1):
+                    self.revoke[kind][member] = mine[kind]
+        for kind in (0, 1):
+            deleted = frozenset(of_deleted[kind])
+            for member, items in self.reported[kind].items() if deleted else ():
+                self.next[kind][member] = [item for item in items if item not in deleted]
+
+    def _more_than_once(self, kind: int) -> list[Any]:
+        """Return what is reported twice, be it by one member, as it comes out of three tables (step 5)."""
+        reports = Counter(chain.from_iterable(self.reported[kind][member] for member in self.names))
+        if reports.total() == len(reports):
+            return []
+        ordered: Callable[..., list[Any]] = copied_task_order if kind else copied_order
+        last_first = list(reversed(reports))  # computeIfAbsent puts what is new first in its bin
+        found = [item for item in ordered(last_first, len(reports), GROWS) if reports[item] > 1]
+        return self.in_table_order(kind, ordered(found, len(found), GROWS))
+
+    def balance(self) -> None:
+        """Revoke what members have beyond their share if one has nothing and nothing was revoked before (step 8)."""
+        if self.delay_ms or self.revoked_before:
+            self.revoked_before = bool(self.delay_ms)
+            return
+        sizes = [
+            {member: len(kind[member]) - given.get(member, 0) for member in self.names}
+            for kind, given in zip(self.next, self.given, strict=True)
+        ]
+        busy = [member for member in self.names if any(kind[member] for kind in sizes)]
+        self.revoked_before = False
+        if not 0 < len(busy) < len(self.names):
+            return
+        for kind in (0, 1):
+            once = self.of_round.laws.repeats_count_once
+            active = len(self.active[kind]) if once else sum(map(len, self.reported[kind].values()))
+            low, extra = divmod(active, len(self.names))
+            left = low
+            for member in busy:
+                size = sizes[kind][member]
+                if self.of_round.laws.lost_to_one:
+                    number = max(0, min(size - low, left))
+                    left -= number
+                else:
+                    number = max(0, size - low - bool(extra))
+                self.revoke[kind][member] += self.next[kind][member][:number]
+                self.revoked_before = self.revoked_before or number > 0
+
+    def revocation(self) -> list[frozenset[Any]]:
+        return [
+            frozenset(gone).union(*kind.values()) for kind, gone in zip(self.revoke, self.without_owner, strict=True)
+        ]
+
+    def gone(self, revocation: Sequence[frozenset[Any]]) -> Sequence[frozenset[Any]]:
+        return [revoked | deleted for revoked, deleted in zip(revocation, self.deleted, strict=True)]
 
 
 def backoff_ms(attempt: int, max_delay_ms: int) -> int:

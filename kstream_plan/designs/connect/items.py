@@ -20,6 +20,8 @@ _CONNECTOR = -1
 _LEAST_BINS = 16
 #: From this Java on a table that is made of a list has room for it at once.
 _JAVA_SIZES_EXACTLY = 19
+#: The version of Java whose tables of lists have as many bins as those that grow with what is put in, in any.
+GROWS = _JAVA_SIZES_EXACTLY
 
 
 class Items(NamedTuple):

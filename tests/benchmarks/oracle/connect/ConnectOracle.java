@@ -11,27 +11,24 @@ import org.apache.kafka.common.message.JoinGroupRequestData.JoinGroupRequestProt
 import org.apache.kafka.common.message.JoinGroupResponseData.JoinGroupResponseMember;
 import org.apache.kafka.common.protocol.types.Struct;
 import org.apache.kafka.common.utils.Time;
-import org.apache.kafka.common.utils.Timer;
 import org.apache.kafka.connect.runtime.TargetState;
 import org.apache.kafka.connect.runtime.distributed.WorkerCoordinator.ConnectorsAndTasks;
-import org.apache.kafka.connect.storage.ClusterConfigState;
-import org.apache.kafka.connect.storage.ConfigBackingStore;
+import org.apache.kafka.connect.storage.*; // ClusterConfigState is in this package before 3.3
 import org.apache.kafka.connect.util.ConnectorTaskId;
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
-import java.lang.management.ManagementFactory;
-import java.lang.management.ThreadMXBean;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
+import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.ArrayList;
-import java.util.Collection;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
@@ -142,6 +139,38 @@ public final class ConnectOracle {
             }
         }
         throw new IllegalStateException("no LogContext");
+    }
+
+    private static boolean has(String name) {
+        for (Field field : IncrementalCooperativeAssignor.class.getDeclaredFields())
+            if (field.getName().equals(name))
+                return true;
+        return false;
+    }
+
+    /** Before 3.4: {@code canRevoke}, its contrary. */
+    private static boolean revokedInPrevious(IncrementalCooperativeAssignor a) throws ReflectiveOperationException {
+        Class<?> k = IncrementalCooperativeAssignor.class;
+        return has("canRevoke") ? !field(k, "canRevoke").getBoolean(a) : field(k, "revokedInPrevious").getBoolean(a);
+    }
+
+    /** What a coordinator does by a name, with as many of these arguments, its last ones, as the release takes. */
+    private static Object call(Sim s, String name, Object... arguments) throws Exception {
+        for (Method method : WorkerCoordinator.class.getDeclaredMethods()) {
+            if (method.getName().equals(name) && !method.isBridge()) {
+                method.setAccessible(true);
+                int first = arguments.length - method.getParameterCount();
+                return method.invoke(s, Arrays.copyOfRange(arguments, first, arguments.length));
+            }
+        }
+        return null;
+    }
+
+    /** Whoever leads decides: {@code performAssignment} before 3.2. */
+    @SuppressWarnings("unchecked")
+    private static Map<String, ByteBuffer> elected(Sim s, String leader, String protocol, List<JoinGroupResponseMember> members) throws Exception {
+        Object answer = call(s, "performAssignment", leader, protocol, members);
+        return (Map<String, ByteBuffer>) (answer != null ? answer : call(s, "onLeaderElected", leader, protocol, members, false));
     }
 
     static IncrementalCooperativeAssignor assignor(Clock clock, int maxDelay) {
@@ -316,13 +345,15 @@ public final class ConnectOracle {
         ConnectorsAndTasks rev = (ConnectorsAndTasks) field(k, "previousRevocation").get(a), given = ct(m.get("revocation"));
         rev.connectors().addAll(given.connectors());
         rev.tasks().addAll(given.tasks());
-        put(a, k, "revokedInPrevious", m.get("revoked_in_previous").asBoolean());
+        boolean revoked = m.get("revoked_in_previous").asBoolean();
+        put(a, k, has("canRevoke") ? "canRevoke" : "revokedInPrevious", has("canRevoke") != revoked);
         a.candidateWorkersForReassignment.addAll(strings(m.get("candidates")));
         a.scheduledRebalance = m.get("scheduled").asLong();
         a.delay = m.get("delay").asInt();
         a.previousGenerationId = m.get("generation").asInt();
         a.previousMembers = strings(m.get("members"));
-        put(a, k, "numSuccessiveRevokingRebalances", m.get("successive").asInt());
+        if (has("numSuccessiveRevokingRebalances"))
+            put(a, k, "numSuccessiveRevokingRebalances", m.get("successive").asInt());
     }
 
     static ObjectNode memory(IncrementalCooperativeAssignor a, boolean full) throws ReflectiveOperationException {
@@ -336,7 +367,7 @@ public final class ConnectOracle {
         } else {
             m.set("sizes", JSON.createArrayNode().add(prev.connectors().size()).add(prev.tasks().size()).add(rev.connectors().size()).add(rev.tasks().size()));
         }
-        m.put("revoked_in_previous", field(k, "revokedInPrevious").getBoolean(a));
+        m.put("revoked_in_previous", revokedInPrevious(a));
         ArrayNode c = m.putArray("candidates");
         a.candidateWorkersForReassignment.forEach(c::add);
         m.put("scheduled", a.scheduledRebalance).put("delay", a.delay).put("generation", a.previousGenerationId);
@@ -344,7 +375,8 @@ public final class ConnectOracle {
         new TreeSet<>(a.previousMembers).forEach(mem::add);
         if (full)
             m.set("members", mem);
-        m.put("successive", field(k, "numSuccessiveRevokingRebalances").getInt(a));
+        String successive = "numSuccessiveRevokingRebalances";
+        m.put("successive", has(successive) ? field(k, successive).getInt(a) : 0);
         if (!full)   // everything, for the digest
             m.put("all", canonical(prev) + "|" + canonical(rev) + "|" + mem);
         return m;
@@ -372,7 +404,7 @@ public final class ConnectOracle {
         List<JoinGroupResponseMember> members = new ArrayList<>();
         in.get("members").forEach(m -> members.add(new JoinGroupResponseMember().setMemberId(m.get(0).asText())
                 .setMetadata(metadata(m.get(0).asText(), off.path("members").path(m.get(0).asText()).asLong(1), m.get(1).isNull() ? null : m.get(1)))));
-        Map<String, ByteBuffer> r = s.onLeaderElected(leader, p.protocol(), members, false);
+        Map<String, ByteBuffer> r = elected(s, leader, p.protocol(), members);
         ObjectNode out = JSON.createObjectNode().put("id", in.get("id").asText());
         ObjectNode ms = out.putObject("members");
         short error = 0;
@@ -463,7 +495,7 @@ public final class ConnectOracle {
             ClusterConfigState state = config(counts, Set.of(), version), behind = config(counts, Set.of(), version - 1);
             List<JoinGroupResponseMember> members = new ArrayList<>();
             for (Sim s : group.values()) {
-                s.onJoinPrepare((Timer) null, s.generation, s.id);
+                call(s, "onJoinPrepare", null, s.generation, s.id);
                 s.seen = "lag".equals(fail) && s.id.equals(leader) && group.size() > 1 ? behind : state;
                 JoinGroupRequestProtocolCollection c = s.metadata();
                 JoinGroupRequestProtocol chosen = c.find(p.protocol());
@@ -471,7 +503,7 @@ public final class ConnectOracle {
                 s.generation = generation;
             }
             Sim lead = group.get(leader);
-            Map<String, ByteBuffer> r = lead.onLeaderElected(leader, p.protocol(), members, false);
+            Map<String, ByteBuffer> r = elected(lead, leader, p.protocol(), members);
             ObjectNode round = rounds.addObject().put("t", clock.now).put("gen", generation).put("leader", leader);
             ObjectNode ms = round.putObject("members");
             for (String x : new TreeSet<>(group.keySet())) {
@@ -530,64 +562,8 @@ public final class ConnectOracle {
         return out;
     }
 
-    // ------------------------------------------------------------ timings
-
-    /** CPU time of the deciding thread, once for each repetition, of decisions about a group that is balanced before. */
-    static void bench(int workers, int tasks, int connectors, int repetitions, PrintWriter out) throws Exception {
-        ThreadMXBean threads = ManagementFactory.getThreadMXBean();
-        Map<String, Integer> counts = new LinkedHashMap<>();
-        for (int i = 0; i < connectors; i++)
-            counts.put(String.format("connector-%05d", i), tasks / connectors);
-        ClusterConfigState state = config(counts, Set.of(), 1);
-        String[] names = new String[workers + workers / 10];
-        for (int i = 0; i < names.length; i++)
-            names[i] = String.format("connect-10.0.%d.%d:8083-%08x-0000-4000-8000-%012x", i / 256, i % 256, i * 2654435761L & 0xffffffffL, i);
-        for (String scenario : List.of("steady", "scale-out", "departure", "departure-over")) {
-            ObjectNode answer = JSON.createObjectNode().put("scenario", scenario);
-            ArrayNode times = answer.putArray("cpu_ms");
-            for (int repetition = 0; repetition < repetitions; repetition++) {
-                Clock clock = new Clock();
-                clock.now = 1;
-                IncrementalCooperativeAssignor a = assignor(clock, 300000);
-                Map<String, ConnectorsAndTasks> m = new HashMap<>();
-                for (int i = 0; i < workers; i++)
-                    m.put(names[i], new ConnectorsAndTasks.Builder().build());
-                int generation = 1;
-                IncrementalCooperativeAssignor.ClusterAssignment c = a.performTaskAssignment(state, 0, generation, m);
-                Map<String, ConnectorsAndTasks> n = new HashMap<>();
-                for (String w : m.keySet())
-                    n.put(w, new ConnectorsAndTasks.Builder().with(c.allAssignedConnectors().get(w), c.allAssignedTasks().get(w)).build());
-                if (scenario.equals("scale-out"))
-                    for (int i = workers; i < names.length; i++)
-                        n.put(names[i], new ConnectorsAndTasks.Builder().build());
-                if (scenario.startsWith("departure"))
-                    for (int i = 0; i < Math.max(1, workers / 10); i++)
-                        n.remove(names[i]);
-                if (scenario.equals("departure-over")) {
-                    Map<String, ConnectorsAndTasks> copy = new HashMap<>();
-                    n.forEach((w, x) -> copy.put(w, new ConnectorsAndTasks.Builder().with(x.connectors(), x.tasks()).build()));
-                    a.performTaskAssignment(state, generation, generation + 1, copy);
-                    generation++;
-                    clock.now += 300000;
-                }
-                long start = threads.getCurrentThreadCpuTime();
-                IncrementalCooperativeAssignor.ClusterAssignment last = a.performTaskAssignment(state, generation, generation + 1, n);
-                times.add((threads.getCurrentThreadCpuTime() - start) / 1e6);
-                long assigned = last.newlyAssignedTasks().values().stream().mapToLong(Collection::size).sum();
-                long revoked = last.newlyRevokedTasks().values().stream().mapToLong(Collection::size).sum();
-                answer.put("assigned", assigned).put("revoked", revoked);
-            }
-            out.println(JSON.writeValueAsString(answer));
-            out.flush();
-        }
-    }
-
     public static void main(String[] args) throws Exception {
         PrintWriter out = new PrintWriter(new OutputStreamWriter(System.out, StandardCharsets.UTF_8), false);
-        if (args[0].equals("bench")) {
-            bench(Integer.parseInt(args[1]), Integer.parseInt(args[2]), Integer.parseInt(args[3]), Integer.parseInt(args[4]), out);
-            return;
-        }
         BufferedReader br = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String l; (l = br.readLine()) != null; ) {
             if (l.isBlank()) continue;
