@@ -152,7 +152,7 @@ class GivenSettings:
             rates = replace(rates, produce_per_task=self.produce_rate)
         snapshot = _of_stores(snapshot, self.stores, file.stores)
         if self.release is not None:
-            snapshot = replace(snapshot, streams_version=self.release)
+            snapshot = snapshot.of_release(self.release)
         ignored = (Note(SETTING_IGNORED, text) for text in file.warnings)
         deciding = (note for note in warnings_of(file.deciding, snapshot) if note not in snapshot.warnings)
         warnings_of_file = (*of_another_application(file, snapshot.state.group.application_id), *deciding, *ignored)
@@ -171,7 +171,9 @@ class GivenSettings:
         warnings = (*warnings, *of_streams_groups_only(of_group))
         assumptions = tuple(note for note in snapshot.assumptions if not values or note.code != DEFAULT_SETTINGS)
         warnings_before = (*snapshot.warnings, *warnings)
-        return replace(snapshot, config=config, rates=rates, warnings=warnings_before, assumptions=assumptions)
+        by_default = snapshot.session_by_default and "session_timeout_ms" not in values
+        snapshot = replace(snapshot, config=config, session_by_default=by_default)
+        return replace(snapshot, rates=rates, warnings=warnings_before, assumptions=assumptions)
 
 
 def given_settings(settings: Iterable[tuple[str, Any]]) -> GivenSettings:

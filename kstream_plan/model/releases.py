@@ -50,6 +50,8 @@ MOST_CAUGHT_UP = Difference("KAFKA-13600", ((3, 2, 0),))
 ROLES_SHARE_LOAD = Difference("KAFKA-12959", ((3, 2, 0),))
 #: Tags of clients say where standbys go.
 CLIENT_TAGS = Difference("KIP-708", ((3, 2, 0),))
+#: ``session.timeout.ms`` of consumers is 45s if it is not set; before, 10s.
+LONGER_SESSIONS = Difference("KIP-735", ((3, 0, 0),))
 #: Movements, and so warm-ups, come in the order of who is caught up and of tasks; before, as they lie in a heap.
 WARM_UPS_IN_ORDER = Difference("#12585", ((3, 3, 0),))
 #: A task that has to be revoked elsewhere first is held as a standby meanwhile only where there is a copy of it.

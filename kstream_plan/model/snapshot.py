@@ -15,9 +15,11 @@ from kstream_plan.model.coverage import Coverage
 from kstream_plan.model.decision import KnownDecision
 from kstream_plan.model.group import Group
 from kstream_plan.model.note import Note
+from kstream_plan.model.releases import LONGER_SESSIONS
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.model.state import GroupState
 
+_SHORT_SESSION_MS = 10_000
 #: Where instances keep the state of tasks: on their disks, in memory, or some of it in memory.
 Stores: TypeAlias = Literal["persistent", "in-memory", "mixed"]
 
@@ -111,7 +113,8 @@ class Snapshot:
     id, when instances have started, where that is known, ``streams_version`` which release of Kafka Streams runs
     (``4.3.1``; the oldest one that does), ``untold_protocols`` the consumers whose protocols are unknown.
     ``stores`` tells whether what instances keep is on their disks, ``stores_from`` how that is known; ``None``: it is
-    not. ``measuring_failed``: measuring was asked for, and no copy was measured.
+    not. ``session_by_default``: ``session.timeout.ms`` is not set. ``measuring_failed``: measuring was asked for, and
+    no copy was measured.
     ``older``: so many other snapshots of the application were there, of which this is the newest; ``None``: nobody
     counted.
 
@@ -154,6 +157,7 @@ class Snapshot:
     group_protocol: str = "classic"
     stores: Stores | None = None
     stores_from: str = ""
+    session_by_default: bool = False
     measuring_failed: bool = False
     older: int | None = field(default=None, compare=False)
 
@@ -171,6 +175,14 @@ class Snapshot:
         if self.captured_at is None:
             return None
         return round(datetime.fromisoformat(self.captured_at).timestamp() * 1000)
+
+    def of_release(self, release: str) -> Snapshot:
+        """Return the same where another release runs, with its default of ``session.timeout.ms`` if that is not set."""
+        config = self.config
+        if self.session_by_default:
+            timeout_ms = AssignmentConfig().session_timeout_ms if LONGER_SESSIONS.is_in(release) else _SHORT_SESSION_MS
+            config = replace(config, session_timeout_ms=timeout_ms)
+        return replace(self, streams_version=release, config=config)
 
     def before_decision(self) -> Snapshot:
         """Return the same without the decision, as the leader knew the group when it made it."""

@@ -157,13 +157,14 @@ def _worth_sharing(grid: Sequence[_Entry], number: int) -> bool:
 def _applied(
     snapshot: Snapshot, options: PlanOptions, scenario: Scenario | None, variants: Sequence[Variant]
 ) -> tuple[Snapshot, PlanOptions, Scenario | None]:
-    config = snapshot.config
     for variant in variants:
-        config = replace(config, **dict(variant.settings))  # type: ignore[arg-type]
         options = replace(options, **dict(variant.options))
         scenario = variant.scenario or scenario
-        snapshot = snapshot if variant.release is None else replace(snapshot, streams_version=variant.release)
-    snapshot = with_release_warned_of(replace(snapshot, config=config))
+        snapshot = snapshot if variant.release is None else snapshot.of_release(variant.release)
+    for variant in variants:
+        config = replace(snapshot.config, **dict(variant.settings))  # type: ignore[arg-type]
+        snapshot = replace(snapshot, config=config)
+    snapshot = with_release_warned_of(snapshot)
     warned_of = next((note for note in snapshot.warnings if note.code == RELEASE_NOT_MODELLED), None)
     if warned_of is not None and any(variant.release for variant in variants):
         raise UsageError(warned_of.message, where="--vary release", fix="compare releases that are modelled")

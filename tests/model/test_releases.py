@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from kstream_plan.documents.given_settings import GivenSettings
+from kstream_plan.documents.streams_config import StreamsConfigFile
 from kstream_plan.model import Snapshot
 from kstream_plan.model.not_modelled import RELEASE_NOT_MODELLED
 from kstream_plan.model.releases import (
@@ -106,6 +108,21 @@ def test_before_3_3_warm_ups_come_as_movements_lie_in_a_heap(release: str, warme
     assert sorted(str(step.task_id) for step in first.steps if isinstance(step, Place)) == warmed
     tasks_of = [snapshot.state.group.tasks[task] for held in assign_once(snapshot).instances for task in held.warmup]
     assert sorted(str(task.task_id) for task in tasks_of) == warmed
+
+
+@pytest.mark.parametrize(
+    ("release", "config", "timeout_ms"),
+    [("2.8.2", {}, 10_000), ("2.8.2", {"session_timeout_ms": 30_000}, 30_000), ("3.0.0", {}, 45_000)],
+)
+def test_before_3_0_members_are_missed_after_10s(release: str, config: dict[str, int], timeout_ms: int) -> None:
+    row = one_standby.row(streams_version=release)
+    row["config"].update(config)
+    read = snapshot_from_row(row, "x")
+    assert read.config.session_timeout_ms == timeout_ms
+    later = GivenSettings(release="3.9.1").apply(read, StreamsConfigFile({}))
+    assert later.config.session_timeout_ms == (config.get("session_timeout_ms") or 45_000)
+    set_by_hand = GivenSettings({"session_timeout_ms": 20_000}, release=release).apply(later, StreamsConfigFile({}))
+    assert set_by_hand.config.session_timeout_ms == 20_000
 
 
 class TestTemporaryStandbys:

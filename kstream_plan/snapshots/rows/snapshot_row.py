@@ -226,13 +226,13 @@ def _read(row: written.Snapshot, lags: LagHistory | None, lags_as_reported: bool
         undated_reports=_undated(reports, captured_at_ms, of_lag_files=lags is not None),
         started_ms=MappingProxyType(read_starts(row.instances, counted_from_ms(row.decision, captured_at_ms))),
         untold_protocols=untold_protocols(row.instances),
-        streams_version=release,
+        session_by_default=not streams and settings.get("session_timeout_ms") is None,
         group_protocol=protocol,
         stores=stores,
         stores_from="" if stores is None else "the snapshot",
         measuring_failed=_measuring_failed(row, reports, held_now),
     )
-    snapshot = with_release_warned_of(snapshot)
+    snapshot = with_release_warned_of(snapshot if release is None else snapshot.of_release(release))
     return replace(snapshot, warnings=(*warnings_of(deciding_in(settings), snapshot), *snapshot.warnings))
 
 
