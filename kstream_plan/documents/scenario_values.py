@@ -12,8 +12,9 @@ from kstream_plan.documents.streams_config import KNOWN_NAMES, setting_value
 from kstream_plan.documents.yaml_node import YamlNode
 from kstream_plan.documents.yaml_values import NAMES, TEXT, fitting, number, whole
 from kstream_plan.model.connect_group import CONNECT_SETTINGS
+from kstream_plan.model.releases import parse_modelled_release
 from kstream_plan.model.scenario import MOST_INSTANCES, MOST_TASKS, SettingValue, TaskCount
-from kstream_plan.model.settings import CONNECT_GROUP_ONLY, MAX_LONG, RACK_STRATEGIES, RANGES
+from kstream_plan.model.settings import CONNECT_GROUP_ONLY, MAX_LONG, RACK_STRATEGIES, RANGES, RELEASE
 from kstream_plan.model.streams_group import GROUP_SETTINGS
 
 #: What is left of what instances had, and how much of it was flushed a second.
@@ -51,6 +52,8 @@ def _settings(value: YamlNode) -> tuple[tuple[str, SettingValue], ...]:
 
 
 def _setting(name: str, key: YamlNode, value: YamlNode) -> tuple[str, SettingValue]:
+    if name == RELEASE:
+        return name, value.parsed(parse_modelled_release, "write a release of Kafka Streams, as 3.9.1")
     return setting_value(value.setting(name), key.where, value.where, of_groups=True)
 
 
@@ -61,6 +64,7 @@ def _settings_schema() -> dict[str, Json]:
     patterns: dict[str, Json] = {
         f"^{name.replace('_', '[._]')}$": _setting_schema(name, *bounds[name]) for name in sorted(bounds)
     }
+    patterns[f"^{RELEASE}$"] = {"type": ["string", "number"]}
     return {"type": "object", "patternProperties": patterns, "additionalProperties": False}
 
 

@@ -82,6 +82,31 @@ def kafka_release(version: str) -> str | None:
     return f"{major}.{minor}{match['rest']}"
 
 
+def modelled(what: str, minors: tuple[tuple[int, int], tuple[int, int]], how: str) -> str:
+    """Say which releases are modelled: ``Kafka Streams 2.6-4.4, classic protocol``."""
+    (major, minor), (last_major, last_minor) = minors
+    return f"{what} {major}.{minor}-{last_major}.{last_minor}, {how}"
+
+
+def modelled_as(release: str | None, what: str, minors: tuple[tuple[int, int], tuple[int, int]], how: str) -> str:
+    """Say by which release a plan goes; one that is not modelled: by those that are."""
+    oldest, newest = minors
+    if release is None:
+        return f"{what} {newest[0]}.{newest[1]}, {how} (release unknown: the newest is assumed)"
+    if not oldest <= numbers_of(release)[:2] <= newest:
+        return modelled(what, minors, how)
+    return f"{what} {release}, {how}"
+
+
+def parse_modelled_release(text: str) -> str:
+    """Return which release of Kafka Streams it is, of those whose decisions are modelled; else ``ValueError``."""
+    release, (oldest, newest) = kafka_release(text), MODELLED_STREAMS
+    if release is None or not oldest <= numbers_of(release)[:2] <= newest:
+        known = f"{oldest[0]}.{oldest[1]} to {newest[0]}.{newest[1]}"
+        raise ValueError(f"{text!r} is not a release of Kafka Streams that is modelled, which are {known}")
+    return release
+
+
 def numbers_of(release: str) -> Release:
     """Return the first three numbers of a release, 0 for those that it does not have: ``4.1-ccs`` is (4, 1, 0)."""
     found = list[int]()

@@ -39,7 +39,8 @@ class AssignmentConfig:
 
     Of a streams group, ``num_standby_replicas``, ``heartbeat_interval_ms`` and ``session_timeout_ms`` are the group's
     own (``streams.…``), and the first three of the last five are known; the last two are those of a Connect
-    group. Of any other they are ``None``.
+    group. Of any other they are ``None``. ``release`` is that of Kafka which came with the settings, where another one
+    did than the group's.
 
     ``balance_factor`` is KIP-441's, which shipped Kafka does not have: only the ``balanced`` assignor looks at it.
 
@@ -64,6 +65,7 @@ class AssignmentConfig:
     max_poll_interval_ms: int | None = None
     scheduled_rebalance_max_delay_ms: int | None = None
     rebalance_timeout_ms: int | None = None
+    release: str | None = None
 
     def __post_init__(self) -> None:
         for name, (low, high) in RANGES.items():
@@ -85,6 +87,8 @@ STREAMS_GROUP_ONLY = ("streams_initial_rebalance_delay_ms", "streams_assignment_
 
 #: The settings that only Connect groups have.
 CONNECT_GROUP_ONLY = ("scheduled_rebalance_max_delay_ms", "rebalance_timeout_ms")
+#: What restarted members can have besides new settings: another release of Kafka.
+RELEASE = "release"
 
 #: The code of the assumption that Kafka's defaults count, for a snapshot holds no settings.
 DEFAULT_SETTINGS = "default-settings"
@@ -99,5 +103,7 @@ THREADS_NOT_PLANNED = "threads-not-planned"
 
 #: Every setting's name of an application, in the order of the class.
 CONFIG_NAMES = tuple(
-    field.name for field in fields(AssignmentConfig) if field.name not in (*STREAMS_GROUP_ONLY, *CONNECT_GROUP_ONLY)
+    field.name
+    for field in fields(AssignmentConfig)
+    if field.name not in (*STREAMS_GROUP_ONLY, *CONNECT_GROUP_ONLY, RELEASE)
 )

@@ -43,7 +43,7 @@ def end_of(
         at_ms=at_ms,
         goes_on=rounds > 0,
         to_come=len(changes) + sum(outage.to_ms > at_ms for outage in outside.unnoticed),
-        streams_version=snapshot.streams_version,
+        streams_version=config.release or snapshot.streams_version,
         instances=tuple(_instances(last, _started(snapshot, now_ms, outside, at_ms))),
         copies=tuple(_copies(last)),
         restore=tuple(_restore(group, rates, snapshot)),

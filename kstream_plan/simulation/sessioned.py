@@ -82,7 +82,7 @@ def to_sessioned(
         leader=leader,
         rows=tuple(rows),
         draws=play.draws,
-        models=Connect.models,
+        models=Connect().fitted_to(snapshot).models,
         snapshot_digest=input_digest(snapshot.state, snapshot.config, snapshot.rates),
     )
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import inf
 from typing import NamedTuple, TypeAlias
 
-from kstream_plan.designs.classic import MODELS
+from kstream_plan.designs.classic.design import Classic
 from kstream_plan.designs.streams.design import Streams
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Rates, Snapshot
@@ -103,7 +103,7 @@ def switch(
         without_effect=tuple(_without_effect(snapshot.config)),
         rows=tuple(sorted(rows, key=lambda row: (order[row.what], row.standbys, row.side))),
         draws=draws,
-        models=f"{MODELS}; {Streams.models}",
+        models=f"{Classic().fitted_to(snapshot).models}; {Streams.models}",
         snapshot_digest=input_digest(snapshot.state, snapshot.config, snapshot.rates),
     )
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from kstream_plan.documents.given_settings import GivenSettings
+from kstream_plan.documents.plan.end_snapshot import end_snapshot
+from kstream_plan.documents.scenario_file import load_scenario
 from kstream_plan.documents.streams_config import StreamsConfigFile
+from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.not_modelled import RELEASE_NOT_MODELLED
 from kstream_plan.model.releases import (
@@ -18,7 +22,7 @@ from kstream_plan.model.releases import (
     kafka_release,
     numbers_of,
 )
-from kstream_plan.model.scenario import Join, Scenario, Stop
+from kstream_plan.model.scenario import Bounce, Join, Scenario, Stop
 from kstream_plan.plans import KeepTemporary, Place, Plan
 from kstream_plan.plans.verdict import CauseCode
 from kstream_plan.simulation.drain_workers import drain_workers
@@ -209,3 +213,74 @@ def test_before_3_2_no_task_waits_with_the_most_caught_up(release: str | None, t
     lags = [{"process_id": one_standby.IDS[2], "task_id": task, "lag": 500_000} for task in ids]
     decision = assign_once(snapshot_from_row({**row, "lags": lags}, "x"))
     assert [len(held.active) for held in decision.instances] == tasks
+
+
+@pytest.mark.parametrize(
+    ("release", "words"),
+    [
+        ("3.1.2", "Kafka Streams 3.1.2, classic protocol"),
+        ("7.3.0-ccs", "Kafka Streams 3.3.0-ccs, classic protocol"),
+        ("2.5.1", "Kafka Streams 2.6-4.4, classic protocol"),
+        (None, "Kafka Streams 4.4, classic protocol (release unknown: the newest is assumed)"),
+    ],
+)
+def test_a_plan_says_which_release_it_models(release: str | None, words: str) -> None:
+    row = one_standby.row(**({} if release is None else {"streams_version": release}))
+    assert plan_checked(snapshot_from_row(row, "x")).models == words
+
+
+def test_so_does_a_plan_of_workers() -> None:
+    snapshot = replace(of_workers(even()), streams_version="3.2.3")
+    assert plan_checked(snapshot).models == "Kafka Connect 3.2.3, incremental cooperative rebalancing"
+
+
+class TestRollingUpgrade:
+    """All instances are restarted one after the other with a newer release; who leads decides by its own."""
+
+    @staticmethod
+    def _plan(release: str | None, threads: int = 1) -> Plan:
+        row = one_standby.row(streams_version="3.1.2", stores="persistent")
+        for instance in row["instances"] if threads > 1 else ():
+            instance["consumers"].append({"consumer_id": f"{instance['process_id']}-2", "active": [], "standby": []})
+        settings = () if release is None else (("release", release),)
+        bounce = Bounce(
+            at_ms=60_000,
+            process_ids=one_standby.IDS,
+            restart_ms=40_000,
+            pause_ms=120_000,
+            leaves=True,
+            settings=settings,
+        )
+        return plan_checked(snapshot_from_row(row, "x"), scenario=Scenario(events=(bounce,)))
+
+    def test_the_release_of_the_leader_decides(self) -> None:
+        result = self._plan("3.9.1")
+        releases = [config.release for _, config in result.later_configs]
+        assert releases == ["3.9.1"]
+        first = result.later_configs[0][0]
+        assert 1 < first <= len(result.rounds)
+        assert result.end is not None
+        assert result.end.streams_version == "3.9.1"
+        assert end_snapshot(result)["streams_version"] == "3.9.1"
+        assert "release" not in end_snapshot(result)["config"]
+
+    def test_without_a_new_one_nothing_changes(self) -> None:
+        assert self._plan(None).later_configs == ()
+
+    @pytest.mark.parametrize(("release", "most"), [(None, 2), ("3.9.1", 1)])
+    def test_the_laws_change_with_it(self, release: str | None, most: int) -> None:
+        """Before 3.2 one of two threads may have the one active task and the one standby of its instance."""
+        result = self._plan(release, threads=2)
+        first = result.later_configs[0][0] if release else len(result.rounds) + 1
+        tasks = [[len(held.active) + len(held.standby) for held in rnd.decided] for rnd in result.rounds]
+        assert max(map(max, tasks[: first - 1])) == 2
+        assert max(tasks[-1]) == most
+
+    @pytest.mark.parametrize("release", ["newest", "2.5.1", "4.5"])
+    def test_other_releases_are_refused(self, release: str, tmp_path: Path) -> None:
+        path = tmp_path / "roll.yaml"
+        path.write_text(
+            f"version: 1\nevents:\n  - {{at: 1m, bounce: {{restart: 40s, config: {{release: {release}}}}}}}\n"
+        )
+        with pytest.raises(ScenarioError, match="is not a release of Kafka Streams that is modelled"):
+            load_scenario(path)

@@ -1,4 +1,6 @@
 """The classic protocol: a leader decides by an assignor, and members hand over in rebalances (KIP-429, KIP-441)."""
 
+from kstream_plan.model.releases import MODELLED_STREAMS, modelled
+
 #: The releases whose behaviour it has.
-MODELS = "Kafka Streams 3.9-4.3, classic protocol"
+MODELS = modelled("Kafka Streams", MODELLED_STREAMS, "classic protocol")

@@ -78,6 +78,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         self._times_alone = times_alone
         self._assign = assign
         self._rebalance = rebalance
+        self._of_group = assign, rebalance
         self._config = config
         self._cleaner = StateCleaner(config.state_cleanup_delay_ms)
         self._clock = clock
@@ -190,6 +191,11 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
 
     def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
         """Let members come and go, and settings change: nothing that was known of the group before saves work now."""
+        if taking.config.release != self._config.release:  # that of whoever leads now
+            assign, rebalance = self._of_group
+            if (release := taking.config.release) is not None:
+                assign, rebalance = assign.of_release(release), rebalance.of_release(release)
+            self._assign, self._rebalance = assign, rebalance
         self._config = taking.config
         self._cleaner.delay_ms = taking.config.state_cleanup_delay_ms
         for arrival in taking.change.joined:

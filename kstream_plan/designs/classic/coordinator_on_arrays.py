@@ -130,7 +130,8 @@ class CoordinatorOnArrays(ClassicCoordinator):
         if self._on_arrays is not None and self._on_arrays.state is state:
             return self._on_arrays
         self._leave()
-        if self._previous is None or not self._fits or len(self._found) > MOST_PROBES:
+        older = self._assign.laws.in_heap_order or self._rebalance.any_temporary
+        if self._previous is None or not self._fits or len(self._found) > MOST_PROBES or older:
             return None
         decision = self._previous[1]
         arrays = arrays_for(state.group, decision, self._config)

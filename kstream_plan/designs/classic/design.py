@@ -9,14 +9,13 @@ from typing import ClassVar
 
 from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.assignors.racks import optimize as rack_aware
-from kstream_plan.designs.classic import MODELS
 from kstream_plan.designs.classic.coordinator import ClassicCoordinator
 from kstream_plan.designs.classic.coordinator_on_arrays import CoordinatorOnArrays
 from kstream_plan.designs.classic.next_rebalance import AT_PROBES, LATE, READY_LAST, SOONEST, TYPICAL, Clock
 from kstream_plan.designs.classic.on_arrays import are_for
 from kstream_plan.model import Group, GroupState, Note, Snapshot
 from kstream_plan.model.note import count, name_list
-from kstream_plan.model.releases import NO_COPY_NO_TEMPORARY, WARM_UPS_IN_ORDER
+from kstream_plan.model.releases import MODELLED_STREAMS, NO_COPY_NO_TEMPORARY, WARM_UPS_IN_ORDER, modelled_as
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import seated
@@ -41,7 +40,6 @@ class Classic(Design):
     times_alone: bool = False
     release: str | None = None
     name: ClassVar[str] = "classic"
-    models: ClassVar[str] = MODELS
     probes: ClassVar[bool] = True
     goes_on: ClassVar[bool] = True
     moves_when_caught_up: ClassVar[bool] = True
@@ -49,6 +47,11 @@ class Classic(Design):
     since_unknown: ClassVar[str] = (
         "and since when they restore is unknown too (snapshot --offsets-topic reads when the group last joined)"
     )
+
+    @property
+    def models(self) -> str:
+        """The release whose behaviour it has."""
+        return modelled_as(self.release, "Kafka Streams", MODELLED_STREAMS, "classic protocol")
 
     def start(self, state: GroupState, _scenario: Scenario | None) -> GroupState:
         """Let every copy name who holds it; what is left over is so since the state's time, unless it says when."""

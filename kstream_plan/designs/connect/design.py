@@ -14,6 +14,7 @@ from kstream_plan.designs.connect.playing import Begins, ConnectPlay, holdings_o
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Group, GroupState, Note, Snapshot
 from kstream_plan.model.connect_group import CONNECT_SETTINGS, NO_MEMORY, ConnectGroup, work_of
+from kstream_plan.model.releases import MODELLED_CONNECT, modelled_as
 from kstream_plan.model.scenario import (
     Bounce,
     ConfigChange,
@@ -36,15 +37,21 @@ _DELAY = "scheduled_rebalance_max_delay_ms"
 class Connect(Design):
     """Workers that share connectors and their tasks, incrementally: the protocols ``sessioned`` and ``compatible``.
 
-    ``laws``: what the release that runs does otherwise than the newest.
+    ``laws``: what the release that runs, ``release``, does otherwise than the newest; ``None``: it is unknown.
     """
 
     name: ClassVar[str] = "connect"
-    models: ClassVar[str] = "Kafka Connect 4.3, incremental cooperative rebalancing"
+    how: ClassVar[str] = "incremental cooperative rebalancing"
     assignor: ClassVar[str] = "incremental"
     protocol: ClassVar[str] = "sessioned"
     newcomers_hold_nothing: ClassVar[bool] = False
     laws: ConnectLaws = field(default=NEWEST, kw_only=True)
+    release: str | None = field(default=None, kw_only=True)
+
+    @property
+    def models(self) -> str:
+        """The release whose behaviour it has."""
+        return modelled_as(self.release, "Kafka Connect", MODELLED_CONNECT, self.how)
 
     @property
     def rules(self) -> Rules:
@@ -53,7 +60,7 @@ class Connect(Design):
 
     def fitted_to(self, snapshot: Snapshot) -> Connect:
         """Return the same design by the rules of the release that runs."""
-        return replace(self, laws=connect_laws_of(snapshot.streams_version))
+        return replace(self, laws=connect_laws_of(snapshot.streams_version), release=snapshot.streams_version)
 
     def start(self, state: GroupState, scenario: Scenario | None) -> GroupState:
         """Let the cluster begin where the snapshot has it; without a scenario a rebalance starts now."""

@@ -20,7 +20,7 @@ class ConnectEager(Connect):
     """Workers that stop everything before they join, and get what is dealt out anew: ``connect.protocol=eager``."""
 
     name: ClassVar[str] = "connect-eager"
-    models: ClassVar[str] = "Kafka Connect 4.3, connect.protocol=eager"
+    how: ClassVar[str] = "connect.protocol=eager"
     assignor: ClassVar[str] = "eager"
     protocol: ClassVar[str] = "eager"
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from kstream_plan.errors import PlanFileError
 from kstream_plan.model import Holding, Instance, Partition
+from kstream_plan.model.settings import RELEASE
 from kstream_plan.model.times import format_time
 from kstream_plan.plans import Plan
 from kstream_plan.plans.end import EndCopy, EndInstance, EndRate, PlanEnd
@@ -38,7 +39,7 @@ def end_snapshot(plan: Plan) -> dict[str, Any]:
         "config": {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in asdict(plan.config_of(len(plan.rounds))).items()
-            if value is not None  # groups of another kind have it
+            if value is not None and name != RELEASE  # groups of another kind have what is None
         },
         "tasks": _tasks(plan, end),
         "instances": [_instance(plan, of, at) for of in end.instances],

@@ -127,6 +127,11 @@ FORM.record(
     make=_config,
     **_SETTINGS,
     **_OF_STREAMS_GROUP,
+    release=Field(
+        description="Only where the leader runs another release of Kafka than the group began with.",
+        missing=None,
+        left_out=True,
+    ),
     rack_aware_assignment_strategy=replace(TEXT, schema={"enum": list(RACK_STRATEGIES)}),
 )
 NOTE = FORM.record(

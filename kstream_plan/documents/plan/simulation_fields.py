@@ -38,7 +38,7 @@ from kstream_plan.model.scenario import (
     TaskCount,
     Threads,
 )
-from kstream_plan.model.settings import CONFIG_NAMES, CONNECT_GROUP_ONLY
+from kstream_plan.model.settings import CONFIG_NAMES, CONNECT_GROUP_ONLY, RELEASE
 from kstream_plan.model.streams_group import GROUP_SETTINGS
 from kstream_plan.plans.simulated import Draws, Range, WhatIf
 
@@ -125,7 +125,7 @@ def _end(description: str) -> Field:
 
 
 _TEXTS = list_of(TEXT)
-_SETTING = one_of(sorted({*CONFIG_NAMES, *CONNECT_GROUP_ONLY, *GROUP_SETTINGS}))
+_SETTING = one_of(sorted({*CONFIG_NAMES, *CONNECT_GROUP_ONLY, *GROUP_SETTINGS, RELEASE}))
 FORM.record(
     NewSetting,
     name=_SETTING.said("As in `config`."),
