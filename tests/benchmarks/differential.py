@@ -24,7 +24,7 @@ def compared(first_seed: int, number: int, kafka_version: str = DEFAULT_VERSION)
     assign = ASSIGNORS["high-availability"].of_release(kafka_version)
     for first in range(first_seed, first_seed + number, BATCH):
         seeds = range(first, min(first + BATCH, first_seed + number))
-        cases = [case for case in map(random_case, seeds) if _has(kafka_version, case["config"])]
+        cases = [case for case in map(random_case, seeds) if is_for(kafka_version, case["config"])]
         answers = ask("assign", cases, "--no-timing", kafka_version=kafka_version)
         for case, answer in zip(cases, answers, strict=True):
             state = kafka_cases.state_of(case)
@@ -34,7 +34,7 @@ def compared(first_seed: int, number: int, kafka_version: str = DEFAULT_VERSION)
             yield case["id"], decided == kafka_cases.expected(state.group, answer, traced=traced)
 
 
-def _has(kafka_version: str, config: Mapping[str, Any]) -> bool:
+def is_for(kafka_version: str, config: Mapping[str, Any]) -> bool:
     """Tell whether a release runs with such settings: 3.6 refuses a strategy that came with 3.7."""
     strategy = config.get("rack_aware_assignment_strategy", "none")
     return strategy != "balance_subtopology" or numbers_of(kafka_version)[:2] != (3, 6)
