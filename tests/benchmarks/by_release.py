@@ -2,8 +2,8 @@
 
 usage: python tests/benchmarks/by_release.py [--kind streams|connect] [--cases 2000] [--releases 3.1.2 3.2.3 …]
 
-One line a release: how many cases we decide as it does, and of those that the release before has too, how many
-it decides otherwise. Settings that a release refuses count for none. Connect: decisions and, a tenth as many, histories.
+One line a release: how many cases we decide as it does, and how many it decides otherwise than the release before, of
+those that both run. Settings that a release refuses count for none. Connect: decisions and, a tenth as many, histories.
 """
 
 from __future__ import annotations

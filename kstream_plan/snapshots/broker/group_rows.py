@@ -11,7 +11,7 @@ from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.broker.consumer_protocol import TopicPartition
 from kstream_plan.snapshots.broker.group_tasks import GroupTask, Topics
-from kstream_plan.snapshots.broker.members import StreamsMember
+from kstream_plan.snapshots.broker.members import StreamsMember, newest_release
 
 #: Partition → its end offset.
 EndOffsets = Mapping[TopicPartition, int]
@@ -77,6 +77,8 @@ def snapshot_row(
     if moment.generation is not None:
         row["generation"] = moment.generation
     row["captured_at"] = format_time(moment.captured_at_ms)
+    if (release := newest_release(moment.members)) is not None:
+        row["streams_version"] = release
     least = {} if moment.still_held else _largest_reports(moment.members)
     row["tasks"] = [task_row(task, topics, ends, least.get(task.task_id, 0)) for task in tasks]
     row["instances"] = _instance_rows(moment)

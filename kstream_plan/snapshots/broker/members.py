@@ -65,6 +65,12 @@ def read_members(group_id: str, members: Iterable[MemberMetadata]) -> tuple[Stre
     return tuple(_read_member(group_id, member) for member in ordered)
 
 
+def newest_release(members: Iterable[StreamsMember]) -> str | None:
+    """Return the newest minor release that the oldest of the members can be; ``None``: any since 3.2."""
+    oldest = min((member.info for member in members), key=lambda info: info.latest_supported, default=None)
+    return None if oldest is None else oldest.newest_release
+
+
 def payload_error(where: str, error: PayloadError, group_id: str) -> SnapshotError:
     """Return the one error that a malformed payload gives.
 

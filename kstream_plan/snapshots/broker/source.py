@@ -29,7 +29,7 @@ from kstream_plan.snapshots.broker.history import (
     generations,
     moments,
 )
-from kstream_plan.snapshots.broker.members import StreamsMember, read_members
+from kstream_plan.snapshots.broker.members import StreamsMember, newest_release, read_members
 from kstream_plan.snapshots.broker.streams_group import (
     DescribedGroup,
     StreamsGroupAnswer,
@@ -125,7 +125,7 @@ def running_group(
         "look behind; --offsets-topic reads the time",
     )
     taken = _take(cluster, [moment], topology, config)
-    return Taken(taken.rows, [age, *_assignment_errors(members), *taken.notes])
+    return Taken(taken.rows, [age, *_release_notes(members), *_assignment_errors(members), *taken.notes])
 
 
 def group_history(
@@ -170,7 +170,9 @@ def group_history(
     if not found:
         raise _nothing(group_id, last)
     taken = _take(cluster, found, topology, config, newest_only=newest_only)
-    notes = [*_assignment_errors(found[-1].members), *_gap_notes(gaps, newest_only), *taken.notes]
+    members = found[-1].members
+    of_members = [*_release_notes(members), *_assignment_errors(members)]
+    notes = [*of_members, *_gap_notes(gaps, newest_only), *taken.notes]
     if wanted(now_ms) and not last[0].members:
         notes.insert(0, _gone_note(last[0]))
     rows = with_stores_by_restarts(with_rates(taken.rows, "offsets-topic"))[-1 if newest_only else 0 :]
@@ -295,6 +297,14 @@ def _past_ends(
     of_sources = source_changelogs(tasks)
     own = [partition for partition in changelogs if partition not in of_sources]
     return cluster.end_offsets(own, at_ms) if own else {}
+
+
+def _release_notes(members: Sequence[StreamsMember]) -> list[Note]:
+    release = newest_release(members)
+    if release is None:
+        return []
+    message = f"members speak as Kafka Streams up to {release} does, and name no release: {release} is assumed"
+    return [Note("release-assumed", message)]
 
 
 def _assignment_errors(members: Sequence[StreamsMember]) -> list[Note]:

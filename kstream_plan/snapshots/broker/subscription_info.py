@@ -22,6 +22,8 @@ from kstream_plan.snapshots.broker.wire_tasks import (
 )
 
 _MIN_OFFSET_SUM_VERSION = 7
+#: The newest releases that know no newer version than that (``StreamsAssignmentProtocolVersions``).
+_NEWEST_RELEASES = ((6, "2.5"), (8, "2.7"), (9, "2.8"), (10, "3.1"))
 
 
 class SubscriptionInfo(NamedTuple):
@@ -34,6 +36,7 @@ class SubscriptionInfo(NamedTuple):
         offset_sums: task → sum of the offsets it has on disk; ``LATEST`` (-2) if it runs it, ``UNKNOWN`` (-3) if the
             sum is not known. Versions before 7 tell only these two, as ``SubscriptionInfo.taskOffsetSums`` has it.
         client_tags: its ``client.tag.*`` settings, in the order of the payload.
+        latest_supported: the newest version that it can send, whatever it sends, as far as it says.
     """
 
     version: int
@@ -41,6 +44,12 @@ class SubscriptionInfo(NamedTuple):
     user_end_point: str
     offset_sums: Mapping[TaskId, int]
     client_tags: tuple[tuple[str, str], ...] = ()
+    latest_supported: int = LATEST_SUPPORTED_VERSION
+
+    @property
+    def newest_release(self) -> str | None:
+        """The newest minor release of Kafka Streams that it can be; ``None``: any since 3.2."""
+        return next((release for version, release in _NEWEST_RELEASES if self.latest_supported <= version), None)
 
 
 def read_subscription_info(data: bytes) -> SubscriptionInfo:
@@ -54,8 +63,7 @@ def read_subscription_info(data: bytes) -> SubscriptionInfo:
     version = reader.int32("version")
     if not 1 <= version <= LATEST_SUPPORTED_VERSION:
         raise UnknownVersionError("version", f"is {version}; known are 1 to {LATEST_SUPPORTED_VERSION}")
-    if version >= 3:
-        reader.int32("latestSupportedVersion")
+    latest = reader.int32("latestSupportedVersion") if version >= 3 else LATEST_SUPPORTED_VERSION
     process_id = str(uuid.UUID(bytes=reader.exactly(16, "processId")))
     offset_sums = _read_previous_tasks(reader, version) if version < _MIN_OFFSET_SUM_VERSION else {}
     end_point = _text(reader, "userEndPoint") if version >= 2 else ""
@@ -67,7 +75,7 @@ def read_subscription_info(data: bytes) -> SubscriptionInfo:
         reader.int32("errorCode")
     tags = _read_client_tags(reader) if version >= 11 else ()
     reader.finish()
-    return SubscriptionInfo(version, process_id, end_point, MappingProxyType(offset_sums), tags)
+    return SubscriptionInfo(version, process_id, end_point, MappingProxyType(offset_sums), tags, latest)
 
 
 def _read_previous_tasks(reader: ByteReader, version: int) -> dict[TaskId, int]:

@@ -2,7 +2,6 @@ import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsBuilder;
-import org.apache.kafka.streams.ThreadMetadata;
 import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.kstream.Consumed;
 import org.apache.kafka.streams.kstream.Materialized;
@@ -21,6 +20,7 @@ import java.util.Collection;
 import java.util.Locale;
 import java.util.Properties;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * A small application: a store of counts over "orders", and a subtopology without state from "audit" to "audit-out".
@@ -38,17 +38,44 @@ public final class Orders {
         }
         final Topology topology = topology(settings.getProperty("application.id") + "-");
         Files.writeString(Path.of(args[0]), topology.describe().toString());
+        final boolean leaves = Boolean.parseBoolean(settings.getProperty("leave.on.close"));
+        final boolean canLeave = hasNewOptions(); // before 4.2 they are for static members alone
+        if (leaves && !canLeave) {
+            settings.put("internal.leave.group.on.close", "true");
+        }
         final KafkaStreams streams = new KafkaStreams(topology, settings);
         listen(streams, Long.parseLong(settings.getProperty("restored.per.second", "0")));
-        // the options of every release since 3.3; newer ones have another class beside it
-        final KafkaStreams.CloseOptions closing = new KafkaStreams.CloseOptions()
-            .leaveGroup(Boolean.parseBoolean(settings.getProperty("leave.on.close")))
-            .timeout(Duration.ofSeconds(25));
-        Runtime.getRuntime().addShutdownHook(new Thread(() -> streams.close(closing)));
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> close(streams, leaves && canLeave)));
         streams.start();
         final String lags = settings.getProperty("lags.to");
         if (lags != null) {
             watch(streams, Path.of(lags));
+        }
+    }
+
+    private static boolean hasNewOptions() {
+        try {
+            Class.forName("org.apache.kafka.streams.CloseOptions");
+            return true;
+        } catch (final ClassNotFoundException e) {
+            return false;
+        }
+    }
+
+    private static void close(final KafkaStreams streams, final boolean leaving) {
+        final Duration most = Duration.ofSeconds(25);
+        if (!leaving) {
+            streams.close(most);
+            return;
+        }
+        try {
+            final Class<?> type = Class.forName("org.apache.kafka.streams.KafkaStreams$CloseOptions");
+            final Object options = type.getConstructor().newInstance();
+            type.getMethod("leaveGroup", boolean.class).invoke(options, true);
+            type.getMethod("timeout", Duration.class).invoke(options, most);
+            KafkaStreams.class.getMethod("close", type).invoke(streams, options);
+        } catch (final ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
         }
     }
 
@@ -73,14 +100,38 @@ public final class Orders {
     /** A line of JSON: when, the ids of the tasks that are active here, and by changelog partition [position, end]. */
     private static String lags(final KafkaStreams streams) {
         final String at = Instant.now().toString();
-        final Collection<ThreadMetadata> threads = streams.metadataForLocalThreads();
-        final String active = threads.stream().flatMap(thread -> thread.activeTasks().stream())
-            .map(task -> "\"" + task.taskId() + "\"").collect(Collectors.joining(","));
+        final String active = activeTasks(streams).map(task -> "\"" + task + "\"").collect(Collectors.joining(","));
         final String copies = streams.allLocalStorePartitionLags().values().stream()
             .flatMap(ofStore -> ofStore.entrySet().stream())
             .map(of -> "\"" + of.getKey() + "\":[" + of.getValue().currentOffsetPosition() + "," + of.getValue().endOffsetPosition() + "]")
             .collect(Collectors.joining(","));
         return "{\"at\":\"" + at + "\",\"active\":[" + active + "],\"copies\":{" + copies + "}}\n";
+    }
+
+    /** The ids of the tasks that are active here; of threads another class tells before 3.0. */
+    private static Stream<String> activeTasks(final KafkaStreams streams) {
+        for (final String name : new String[] {"metadataForLocalThreads", "localThreadsMetadata"}) {
+            try {
+                final Collection<?> threads = (Collection<?>) KafkaStreams.class.getMethod(name).invoke(streams);
+                return threads.stream().flatMap(thread -> ((Collection<?>) told(thread, "activeTasks")).stream())
+                    .map(task -> told(task, "taskId").toString());
+            } catch (final NoSuchMethodException e) {
+                // of another release
+            } catch (final ReflectiveOperationException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+        throw new IllegalStateException("no method that tells of threads");
+    }
+
+    private static Object told(final Object metadata, final String name) {
+        try {
+            final Method method = metadata.getClass().getMethod(name);
+            method.setAccessible(true);
+            return method.invoke(metadata);
+        } catch (final ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     private static void listen(final KafkaStreams streams, final long perSecond) {
