@@ -158,12 +158,12 @@ def generations_of(records: Iterable[Record]) -> FoundDecision:
     together only inside of a log.
     """
     assembly = _Assembly()
-    for record in _in_order(records):
+    for record in _by_time(records):
         assembly.add(record)
     return assembly.result()
 
 
-def _in_order(records: Iterable[Record]) -> list[Record]:
+def _by_time(records: Iterable[Record]) -> list[Record]:
     """Sort by time, keeping the order within each log; a message without a time stays with the one before it.
 
     What several logs say at one time counts once. Where times are whole seconds, a log may say a thing twice in one.
@@ -190,6 +190,7 @@ class _Assembly:
         self._found = FoundDecision()
         self._members: list[tuple[Members, Record]] = []
         self._open: list[tuple[LoggedGeneration, Record]] = []
+        self._any_split = False
         self._corrections: dict[str, dict[TaskId, int]] = {}
         self._unnumbered: dict[str, LoggedGeneration] = {}  # by process: its last generation, until another one begins
 
@@ -200,6 +201,7 @@ class _Assembly:
             case Decided():
                 self._decided(record.message, record)
             case Split():
+                self._any_split = True
                 self._split(record.message, record)
             case Finished():
                 self._finished(record.message, record)
@@ -213,6 +215,13 @@ class _Assembly:
                 pass
 
     def result(self) -> FoundDecision:
+        if not self._any_split:
+            for generation, record in [*self._open]:
+                splits = _implied_splits(generation)
+                if splits is not None:
+                    generation.splits.update(splits)
+                    self._open.remove((generation, record))
+                    self._close(generation, record)
         self._found.incomplete += [record for _, record in self._open]
         self._found.incomplete += [record for _, record in self._members]
         self._found.incomplete.sort(key=lambda record: record.place)
@@ -290,6 +299,34 @@ class _Assembly:
     def _forget_unnumbered(self, process_ids: Iterable[str]) -> None:
         for process_id in process_ids:
             self._unnumbered.pop(process_id, None)
+
+
+def _implied_splits(generation: LoggedGeneration) -> dict[str, Split] | None:
+    """Return the splits that follow from a decision alone, of a log without any: 2.6 logs none, and excerpts may not.
+
+    They do where nobody had anything: a consumer alone gets all, and of several the first gets one task. ``None``: they
+    do not.
+    """
+    splits = {}
+    for process_id, state in generation.clients.states.items():
+        consumers = sorted(generation.consumers.get(process_id, ()))
+        held = state.had_active or state.had_standby or state.lags
+        if held or not consumers or (len(consumers) > 1 and len(state.active) + len(state.standby) > 1):
+            return None
+        nothing: dict[str, tuple[TaskId, ...]] = dict.fromkeys(consumers, ())
+        splits[process_id] = Split(
+            process_id,
+            owned=nothing,
+            reported=nothing,
+            active={**nothing, consumers[0]: _in_order(state.active)},
+            revoking={},
+            standby={**nothing, consumers[0]: _in_order(state.standby)},
+        )
+    return splits
+
+
+def _in_order(tasks: Iterable[TaskId]) -> tuple[TaskId, ...]:
+    return tuple(sorted(tasks, key=lambda task: task.sort_key))
 
 
 def named_consumers(split: Split) -> set[str]:

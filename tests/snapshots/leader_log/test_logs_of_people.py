@@ -375,8 +375,15 @@ def test_logs_of_before_3_2_are_read(saved: Callable[..., list[str]]) -> None:
     (entry,) = history.entries
     assert (entry.application_id, times(history)) == ("app", ["2022-02-26T14:53:44.395Z"])
     assert "release-assumed" in codes(history)
+    (entry,) = read_leader_logs(saved("ksqldb-cp7.0.log")).entries  # the one task goes to the first of two consumers
+    (decided,) = entry.decision["decided"].values()
+    assert [consumer["active"] for _, consumer in sorted(decided["consumers"].items())] == [["0_0"], []]
+
+
+def test_a_split_that_does_not_follow_is_missed(saved: Callable[..., list[str]]) -> None:
+    two = saved("ksqldb-cp7.0.log", change=lambda text: text.replace("([0_0])", "([0_0, 0_1])").replace(": 1]", ": 2]"))
     with pytest.raises(SnapshotError, match="no rebalance is there from beginning to end"):
-        read_leader_logs(saved("ksqldb-cp7.0.log"))  # the split over its two consumers is not in it
+        read_leader_logs(two)
 
 
 @pytest.mark.parametrize(("name", "release"), [("ver-3.3.1.log", "3.3.1"), ("spring-2.7.2.log", "3.1")])
