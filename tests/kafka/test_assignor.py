@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kstream_plan.model.releases import RACKS
+from kstream_plan.model.releases import RACK_CYCLES, RACKS
 from tests.benchmarks.connect_cases import random_decision, random_sequence
 from tests.benchmarks.connect_vs_kafka import compared as compared_connect
 from tests.benchmarks.differential import compared
@@ -19,8 +19,9 @@ _CASES = 1000
 def test_random_cases_are_decided_alike(pytestconfig: pytest.Config) -> None:
     version = pytestconfig.getoption("--kafka-version")
     results = list(compared(first_seed=1, number=_CASES, kafka_version=version))
-    assert len(results) == _CASES if RACKS.is_in(version) else len(results) > _CASES // 2
-    assert [case_id for case_id, same in results if not same] == []
+    otherwise = RACKS.is_in(version) and not RACK_CYCLES.is_in(version)  # racks in 3.6 alone, which plans warn of
+    assert len(results) > _CASES // 2 if otherwise else len(results) == _CASES
+    assert [case_id for case_id, same in results if not same and not (otherwise and "racks" in case_id)] == []
 
 
 @pytest.mark.kafka
