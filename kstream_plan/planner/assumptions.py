@@ -10,6 +10,7 @@ from kstream_plan.model import UNKNOWN, Note, Snapshot
 from kstream_plan.model.note import count, name_list
 from kstream_plan.model.reported_lag import reported_lag
 from kstream_plan.model.scenario import Bounce, Burst, Event, ProduceRate
+from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import Ready
 from kstream_plan.model.times import duration
 from kstream_plan.planner.loop import Rehearsal
@@ -194,6 +195,20 @@ def led_by_restarted(events: Sequence[Event], outside: Timeline) -> tuple[Note, 
             "the next change of members, though an earlier decision has them too"
         )
     return (Note("restarted-leader", "; ".join(said)),)
+
+
+def led_by_release(settings: Sequence[tuple[int, AssignmentConfig]], snapshot: Snapshot) -> tuple[Note, ...]:
+    """Say from which rebalance on the leader is of another release: its rules count then."""
+    said, before = [], snapshot.streams_version
+    for number, config in settings:
+        release = config.release or snapshot.streams_version
+        if release != before:
+            said.append(f"from rebalance {number} on a leader of {release or 'an unknown release'} decides")
+        before = release
+    if not said:
+        return ()
+    message = "; ".join(said)
+    return (Note("led-by-release", message[0].upper() + message[1:]),)
 
 
 def _doubts_note(

@@ -14,6 +14,7 @@ from kstream_plan.planner.assumptions import (
     emptied,
     input_behind,
     late_stops,
+    led_by_release,
     led_by_restarted,
     maybe_restoring,
     not_noticed,
@@ -186,6 +187,7 @@ def _assumed(case: Case, played: Played, outcome: Rehearsal) -> tuple[Note, ...]
         + late_stops(case.outside)
         + after_crashes(case.outside.crashed, case.snapshot)
         + led_by_restarted(case.events, case.outside)
+        + led_by_release(outcome.settings, case.snapshot)
         + outcome.notes
     )
 

@@ -259,6 +259,8 @@ class TestRollingUpgrade:
         assert releases == ["3.9.1"]
         first = result.later_configs[0][0]
         assert 1 < first <= len(result.rounds)
+        [said] = [note.message for note in result.assumptions if note.code == "led-by-release"]
+        assert said == f"From rebalance {first} on a leader of 3.9.1 decides"
         assert result.end is not None
         assert result.end.streams_version == "3.9.1"
         assert end_snapshot(result)["streams_version"] == "3.9.1"
