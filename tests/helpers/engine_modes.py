@@ -1,6 +1,6 @@
 """The engine's modules in both of their modes: compiled, if they are, and as plain Python.
 
-With ``KSTREAM_PLAN_PLAIN=1`` a whole run of tests takes them as plain Python, whatever is installed.
+With ``KSTREAM_PLAN_UNCOMPILED=1`` a whole run of tests takes them as plain Python, whatever is installed.
 """
 
 from __future__ import annotations
