@@ -69,7 +69,7 @@ def test_times_are_text_in_utc(unit: str, zone: str | None, tmp_path: Path) -> N
         {"kind": ["result"], "outcome": ["settled"], "plan": ["{}"]},
         {"note": ["nothing of a snapshot"]},
     ],
-    ids=str,
+    ids="-".join,
 )
 def test_other_columns_and_mistakes_are_left_to_spark(column: dict[str, Any], tmp_path: Path) -> None:
     path = saved(tmp_path / "a", column)
@@ -84,7 +84,7 @@ def test_other_columns_and_mistakes_are_left_to_spark(column: dict[str, Any], tm
         {"config": pa.array([[("a", "1"), ("a", "2")]], pa.map_(pa.string(), pa.string()))},
         {"rates": [[{"per_second": float("nan")}]]},
     ],
-    ids=str,
+    ids="-".join,
 )
 def test_values_that_no_json_has_are_left_to_spark(column: dict[str, Any], tmp_path: Path) -> None:
     assert parquet_rows("a file", saved(tmp_path / "a", {"application_id": ["a"], **column}).read_bytes()) is None
