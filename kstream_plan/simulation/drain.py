@@ -264,9 +264,8 @@ def drain(
     if slower is not snapshot:
         in_memory = [] if snapshot.stores in ("persistent", "in-memory") else [replace(slower, stores="in-memory")]
         for paced in (slower, *in_memory):
-            at_once = _with_slower(
-                at_once, paced, stopped_at(when.at_ms, replace(options, ready="none"), snapshot=paced)[0]
-            )
+            other = stopped_at(when.at_ms, replace(options, ready="none"), snapshot=paced)
+            at_once = _with_slower(at_once, paced, *other)
     on_now(at_once)
     if design_of(snapshot, options).announces:
         return _announced(at_once, snapshot, options, on_round)
@@ -293,23 +292,24 @@ def _at_rates_of_one_thread(snapshot: Snapshot) -> Snapshot:
     return replace(snapshot, rates=replace(rates, restore_of={**rates.restore_of, **given})) if given else snapshot
 
 
-def _with_slower(now: DrainNow, slower: Snapshot, plan: Plan) -> DrainNow:
+def _with_slower(now: DrainNow, slower: Snapshot, plan: Plan, drained: Sequence[DrainedTask]) -> DrainNow:
     """Return the answer with the starts that restore only where one thread does so at its part of the rate.
 
-    Where that makes a task start elsewhere, or at another time, all that start from then on are among them: at a rate
-    between both a copy lacks as much as the limit allows. So is one that happens in either plan, and is not proven to
-    be warm at that part alone.
+    A task that then starts elsewhere is one of them: at a rate between both its copy lacks as much as the limit allows.
+    So is one that happens in either plan, and is not proven to be warm at that part alone.
     """
     known = {step.task_id for step, _ in _restoring_starts(now.plan, now.at_ms)}
     known |= {start.task_id for start in now.unproven}
     words = "by the rate that is given it has caught up by then, at one thread's part of that it has not"
     evidence = Evidence(known=Known.UNKNOWN, fact=Fact.RATES, words=words, settled_by=("--metrics",))
+    destinations = {task.task_id: task.destination for task in drained}
     index, most = slower.state.group.instance_index, slower.config.acceptable_recovery_lag
     slow = [(step.task_id, step.to.process_id, at_ms) for step, at_ms in _restoring_starts(plan, now.at_ms)]
     slow += [
-        start
-        for start in _otherwise(now.plan, plan, now.at_ms)
-        if 1000 * most >= NOTABLE_MS * (slower.rates.restore_rate(index[start[1]]) or 0)
+        (task.task_id, task.destination, now.at_ms + task.pause_ms)
+        for task in now.now
+        if task.stateful and task.caught_up and destinations.get(task.task_id) != task.destination
+        if 1000 * most >= NOTABLE_MS * (slower.rates.restore_rate(index[task.destination]) or 0)
     ]
     starts = dict[WorkId, UnprovenStart]()
     for task_id, process_id, at_ms in slow:
@@ -324,25 +324,6 @@ def _with_slower(now: DrainNow, slower: Snapshot, plan: Plan) -> DrainNow:
     slow_starts = tuple(start for task_id, start in starts.items() if task_id not in known)
     doubts = (*now.doubts, *doubts_of(slower, slow_starts))
     return replace(now, unproven=(*now.unproven, *slow_starts), doubts=doubts)
-
-
-def _otherwise(plan: Plan, other: Plan, from_ms: int) -> Iterator[tuple[WorkId, str, int]]:
-    """Yield the warm starts of stateful tasks from where two plans part, up to where either was cut off.
-
-    At a rate between those of the plans they may come otherwise than in both.
-    """
-    until_ms = min((of.rounds[-1].at_ms for of in (plan, other) if of.verdict.kind == "unfinished"), default=None)
-    starts, others = (
-        {(step.task_id, step.to.process_id, at_ms) for step, at_ms in _starts(of, from_ms)} for of in (plan, other)
-    )
-    parts_ms = min((at_ms for *_, at_ms in starts ^ others), default=None)
-    for step, at_ms in _starts(plan, from_ms):
-        if parts_ms is None or at_ms < parts_ms or (until_ms is not None and at_ms > until_ms) or not step.caught_up:
-            continue
-        start = step.task_id, step.to.process_id, at_ms
-        is_same = at_ms == parts_ms and start in others
-        if plan.group.tasks[plan.group.task_index[step.task_id]].stateful and not is_same:
-            yield start
 
 
 def _restoring_starts(plan: Plan, from_ms: int) -> Iterator[tuple[HandOver | Promote, int]]:

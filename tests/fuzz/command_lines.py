@@ -130,6 +130,8 @@ _TOO_SLOW = {
     "--bootstrap-server",
     "--connect-url",
 }
+#: Commands that may wait for ever.
+_WAITING = {"follow", "wait"}
 _FITTING: dict[str, list[str]] = {
     "--out-format": ["csv"],  # who writes the others is Spark
     "--where": ["cold > 0", "left > 1h and outcome = moving", "cold", "no > 1", ""],
@@ -235,6 +237,7 @@ def _commands() -> dict[str, list[tuple[str, bool]]]:
             if option.startswith("--") and option not in _TOO_SLOW
         ]
         for name, command in found.items()
+        if name not in _WAITING
     }
 
 

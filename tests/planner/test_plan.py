@@ -7,9 +7,11 @@ from typing import get_type_hints
 
 import pytest
 
+from kstream_plan import plans
 from kstream_plan.designs.classic import stuck_or_cyclic
-from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Holding, Rates, Snapshot, Task
+from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Holding, Rates, Snapshot, Task, starting_state
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner import lead, scenario_as_noticed
 from kstream_plan.planner.digest import input_digest
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.plans import HandOver, Phase, Trigger
@@ -46,7 +48,9 @@ def test_options_may_be_given_together_or_one_by_one() -> None:
 
 
 def test_every_option_may_be_given_on_its_own() -> None:
-    assert get_type_hints(PlanKeywords) == get_type_hints(PlanOptions)
+    modules = starting_state, lead, scenario_as_noticed, plans
+    names = {name: value for module in modules for name, value in vars(module).items()}
+    assert get_type_hints(PlanKeywords, localns=names) == get_type_hints(PlanOptions, localns=names)
 
 
 def test_one_known_rate_does_not_make_the_whole_plan_an_estimate() -> None:
