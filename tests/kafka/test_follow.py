@@ -16,7 +16,7 @@ from kstream_plan.snapshots.broker.source import group_decisions
 from kstream_plan.snapshots.rows.times import parse_time
 from tests.helpers.real_cluster import Application, Broker, until
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning")]
 
 APPLICATION = "followed"
 KEYS, PARTITIONS = 200, 8

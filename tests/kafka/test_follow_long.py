@@ -12,7 +12,7 @@ from tests.helpers.real_cluster import Application, Broker, until
 from tests.kafka import test_follow
 from tests.kafka.test_follow import EVERY_MS, KEYS, LATE_MS, PARTITIONS, PROCESS_IDS, Running, followed, planned
 
-pytestmark = pytest.mark.kafka_long
+pytestmark = [pytest.mark.kafka_long, pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning")]
 
 APPLICATION = "followed-long"
 #: Copies warm up, two at a time, so that the group probes for minutes.
