@@ -20,6 +20,7 @@ from kstream_plan.plans import Plan, Trigger
 from kstream_plan.simulation.one_plan import plan as plan_of
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.snapshots.rows.fields import Row
+from kstream_plan.snapshots.rows.times import parse_time
 
 #: What the group does of itself; everything else happens to it.
 _OF_ITSELF = (Trigger.PROBING, Trigger.FOLLOW_UP)
@@ -121,8 +122,6 @@ class Follower:
             return self._recorded[-1].at_ms
         if self._plan is None or self._plan.captured_at is None:
             return None
-        from kstream_plan.snapshots.rows.times import parse_time  # noqa: PLC0415
-
         return parse_time(self._plan.captured_at)
 
     def take(self, snapshot: Snapshot, rows: Sequence[Row], now_ms: int) -> Course:
@@ -199,7 +198,7 @@ class Follower:
         """Return where the group stands: it has settled once nothing that it does of itself is due any more."""
         plan, comparison = self._plan, self._comparison
         assert plan is not None
-        if self._rest is not None or (snapshot.group_protocol == "classic" and snapshot.decision is None):
+        if self._rest is not None or snapshot.decision is None:
             is_stuck = self._rest is not None and self._rest.verdict.kind not in ("settled", "unfinished")
             came = 0 if comparison is None else len(comparison.seen)
             return Stage.DOES_NOT_SETTLE if is_stuck and came >= len(plan.rounds) else Stage.GOES_ON

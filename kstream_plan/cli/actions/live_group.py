@@ -79,10 +79,6 @@ class LiveGroup(NamedTuple):
     notes: Sequence[Note]
 
 
-#: Asks a source at a time, in milliseconds since 1970, for the generations since another.
-Ask = Callable[[int, int | None], Generations]
-
-
 @contextmanager
 def live_group(options: Live) -> Iterator[Callable[[int, int | None], LiveGroup]]:
     """Give what asks for the group as it is at a time, and for its generations since another one.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kstream_plan.cli.actions.live_group import LiveGroup, live_group
+from kstream_plan.cli.actions.live_group import Generations, LiveGroup, live_group
 from kstream_plan.cli.color import takes_color
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
@@ -126,16 +126,16 @@ def follow_group(options: FollowOptions, plan: Plan | None, clock: Clock) -> Cou
                             )
                         )
                     continue
+                last, (course, generations) = course, poll.answer
                 if problem:
                     problem = ""
-                    show(Event(kind=EventKind.ANSWER, at_ms=poll.at_ms, application_id=name, course=poll.answer))
-                new_events = list(events(course, poll.answer))
-                course = poll.answer
-                for event in new_events:
+                    show(Event(kind=EventKind.ANSWER, at_ms=poll.at_ms, application_id=name, course=course))
+                for event in events(last, course):
                     show(event)
                 show.refresh(course)
                 if course.stage is not Stage.GOES_ON:
                     break
+                generations.check_goes_on()
     finally:
         _finish(options, course)
     return course
@@ -143,21 +143,19 @@ def follow_group(options: FollowOptions, plan: Plan | None, clock: Clock) -> Cou
 
 def _next_course(
     follower: Follower, ask: Callable[[int, int | None], LiveGroup], warnings: set[str], now_ms: int
-) -> Course:
+) -> tuple[Course, Generations]:
     """Ask the group as it is, and for the generations that are new; warn once of what is not known of it."""
     group = ask(now_ms, follower.since_ms)
     course = follower.take(group.snapshot, group.generations.rows, group.now_ms)
-    if course.stage is Stage.GOES_ON:
-        group.generations.check_goes_on()
     new = list(dict.fromkeys(note.message for note in group.notes if note.message not in warnings))
     warnings.update(new)
     warn(new)
-    return course
+    return course, group.generations
 
 
-def _name(options: FollowOptions, plan: Plan | None, poll: Poll[Course]) -> str:
+def _name(options: FollowOptions, plan: Plan | None, poll: Poll[tuple[Course, Generations]]) -> str:
     if poll.answer is not None:
-        return poll.answer.plan.group.application_id
+        return poll.answer[0].plan.group.application_id
     return plan.group.application_id if plan is not None else (options.group or options.application_id or [""])[0]
 
 
