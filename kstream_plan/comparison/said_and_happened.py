@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
-from kstream_plan.model import Group, Note, Snapshot, WorkId
+from kstream_plan.model import Group, KnownDecision, Note, Snapshot, WorkId
 from kstream_plan.model.note import Remarks, count
 from kstream_plan.plans import Plan, Round
 
@@ -46,7 +46,7 @@ class DifferenceCause(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Recorded:
     """A generation as recorded: what was reported for it and what was decided, ``at_ms`` since 1970.
 
@@ -58,6 +58,12 @@ class Recorded:
     at_ms: int
     trigger: str | None = None
     has_withheld: bool = True
+
+    @classmethod
+    def held(cls, snapshot: Snapshot, at_ms: int, trigger: str | None = None) -> Recorded:
+        """Return a generation that is known by what its members hold, as Connect's are and those of streams groups."""
+        given = KnownDecision(generation=snapshot.state.generation, consumers=tuple(snapshot.state.holdings))
+        return cls(replace(snapshot, decision=given), at_ms, trigger, has_withheld=False)
 
     @property
     def settled(self) -> bool:

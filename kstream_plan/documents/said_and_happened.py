@@ -11,7 +11,7 @@ from kstream_plan.documents.history import GENERATION, HistoryEntry, entries_of,
 from kstream_plan.documents.plan.files import is_plan_file, read_plan_file
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model.times import format_time
-from kstream_plan.plans import Plan
+from kstream_plan.plans import Plan, Trigger
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import STDIN
 from kstream_plan.snapshots.rows.fields import Row, printable, shown
@@ -20,6 +20,8 @@ from kstream_plan.snapshots.rows.times import parse_time
 
 #: Of so many rows with their decisions on a history is one; a single one is a snapshot.
 _LEAST_ROWS = 2
+#: Its rows are what workers hold after a rebalance, and tell no decision apart from that.
+_CONNECT = "connect"
 
 
 class _Decision(NamedTuple):
@@ -108,7 +110,13 @@ def _entries(history: Mapping[str, Sequence[HistoryEntry]], plan: Plan, path: st
 def _decisions(entries: Sequence[HistoryEntry], *, told: bool = True) -> list[_Decision]:
     """Return the decisions whose times are known, in order; ``told``: those that tell who gets what is withheld."""
     found = []
-    for entry in entries:
+    for place, entry in enumerate(entries):
+        if entry.row.get("group_protocol") == _CONNECT:
+            if entry.at_ms is not None:
+                found.append(
+                    _Decision(entry, generation_of(entry.row), entry.at_ms, _trigger(entries[: place + 1][-2:]))
+                )
+            continue
         decision = outcome_of(entry) if told else entry.row.get("decision")
         if not isinstance(decision, Mapping) or decision.get("decided") is None:
             continue
@@ -118,6 +126,20 @@ def _decisions(entries: Sequence[HistoryEntry], *, told: bool = True) -> list[_D
             generation = number if isinstance(number, int) else generation_of(entry.row) + 1
             found.append(_Decision(entry, generation, at_ms, trigger if isinstance(trigger, str) else None))
     return found
+
+
+def _trigger(entries: Sequence[HistoryEntry]) -> str | None:
+    """Return why Connect's workers rejoined: where neither they nor what they run has changed, of themselves."""
+    if len(entries) == 1:
+        return None
+    before, now = ([_process_ids(entry.row), entry.row.get("connectors")] for entry in entries)
+    return Trigger.FOLLOW_UP if before == now else None
+
+
+def _process_ids(row: Row) -> set[object]:
+    instances = row.get("instances")
+    workers = instances if isinstance(instances, list) else ()  # what is wrong with it is found when the row is read
+    return {str(worker.get("process_id")) for worker in workers if isinstance(worker, Mapping)}
 
 
 def _time(given: object) -> int | None:
@@ -159,6 +181,8 @@ def _held_against(plan: Plan, entries: Sequence[HistoryEntry], first: str | None
 
 def _recorded(one: _Decision) -> Recorded:
     snapshot = snapshot_from_row(one.entry.row, one.entry.where, lags_as_reported=True)
+    if snapshot.group_protocol == _CONNECT:
+        return Recorded.held(snapshot, one.at_ms, one.trigger)
     has_withheld = outcome_of(one.entry) is not None
     return Recorded(snapshot=snapshot, at_ms=one.at_ms, trigger=one.trigger, has_withheld=has_withheld)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from kstream_plan.comparison.decided import decided, differences, seen_in
 from kstream_plan.comparison.newcomers import names_of_newcomers
 from kstream_plan.comparison.said_and_happened import Recorded, TaskDifference
-from kstream_plan.model import KnownDecision, Snapshot, WorkId
+from kstream_plan.model import Snapshot, WorkId
 from kstream_plan.plans import Plan
 
 
@@ -45,8 +44,7 @@ def _owners(snapshot: Snapshot) -> dict[WorkId, str]:
 
 def differs_from_end(plan: Plan, snapshot: Snapshot) -> tuple[TaskDifference, ...] | None:
     """Return the tasks that run elsewhere than at the end of a plan; ``None``: others are members than then."""
-    held = KnownDecision(generation=0, consumers=tuple(snapshot.state.holdings))
-    recorded = Recorded(snapshot=replace(snapshot, decision=held), at_ms=0)
+    recorded = Recorded.held(snapshot, at_ms=0)
     names = names_of_newcomers(plan, [recorded])
     members = {names.get(process_id, process_id) for process_id in snapshot.state.group.instance_index}
     if members != {name for name, _ in plan.members}:

@@ -132,3 +132,56 @@ def test_two_plans_of_one_snapshot_stand_side_by_side(
     assert "| Figure | Old plan | New plan |" in capsys.readouterr().out
     assert run([*asked, "--output", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["kind"] == "diff"
+
+
+@pytest.fixture(scope="module")
+def workers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the plan of a third worker that joins, and the history of the group, in which it did."""
+    folder, example = tmp_path_factory.mktemp("workers"), Path("examples/connect")
+    logs = [str(log) for log in sorted(example.glob("worker-*.log"))]
+    config = str(example / "connect-distributed.properties")
+    read = folder / "read.jsonl"
+    assert run(["snapshot", "--connect-log", *logs, "--connect-config", config, "--all", "--out", str(read)]) == 0
+    rows = [json.loads(line) for line in read.read_text(encoding="utf-8").splitlines()]
+    for row in rows:  # the logs' times have no date
+        row["captured_at"] = AT_OF_GENERATION.get(row["generation"], "2026-11-21T10:00:00Z")
+    before = next(row for row in rows if row["generation"] == 9)
+    (folder / "history.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    (folder / "before.json").write_text(json.dumps(before), encoding="utf-8")
+    assert (
+        run(["simulate-scaleout", str(folder / "before.json"), "--add", "1", "--out", str(folder / "plan.json")]) == 0
+    )
+    return folder
+
+
+AT_OF_GENERATION = {
+    9: "2026-11-21T10:10:00Z",
+    10: "2026-11-21T10:10:30Z",
+    11: "2026-11-21T10:10:33Z",
+    14: "2026-11-21T10:12:00Z",
+    15: "2026-11-21T10:13:00Z",
+}
+
+
+def test_what_followed_a_plan_of_connect(workers: Path, capsys: Capture) -> None:
+    asked = ["diff", str(workers / "plan.json"), str(workers / "history.jsonl")]
+    assert run([*asked, "--from", "2026-11-21T10:10:29Z", "--to", "11", "--fail-on-changes"]) == 0
+    out = capsys.readouterr().out
+    assert "All 2 rebalances came as planned." in out
+    assert "follow-up  as planned" in out
+    assert run([*asked, "--fail-on-changes"]) == 0, "what others started later is left out"
+    assert "2 later rebalances of the history" in capsys.readouterr().out
+
+
+def test_what_a_worker_was_not_planned_to_run_is_named(workers: Path, tmp_path: Path, capsys: Capture) -> None:
+    rows = [json.loads(line) for line in (workers / "history.jsonl").read_text(encoding="utf-8").splitlines()]
+    for row in rows:
+        if row["generation"] == 11:
+            first, second, _ = row["instances"]
+            first["held"], second["held"] = second["held"], first["held"]
+    other = tmp_path / "history.jsonl"
+    other.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    assert run(["diff", str(workers / "plan.json"), str(other), "--to", "11", "--fail-on-changes"]) == 5
+    out = capsys.readouterr().out
+    assert "1 of 2 rebalances came as planned. The first difference is in rebalance 2" in " ".join(out.split()), out
+    assert "elsewhere than planned" in out

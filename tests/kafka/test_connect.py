@@ -8,10 +8,13 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from kstream_plan import read_said_and_happened, to_json
+from kstream_plan.comparison.said_and_happened import Likeness
 from kstream_plan.documents.connect_config import load_connect_config
 from kstream_plan.model import Snapshot
 from kstream_plan.model.connect_group import ConnectGroup
@@ -20,6 +23,7 @@ from kstream_plan.plans import HandOver, NobodyRuns, Plan, Revoke
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.snapshots.connect_log.history import ConnectEntry, checked_row, read_connect_logs
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from kstream_plan.snapshots.rows.write import row_lines
 from tests.helpers.connect_rows import worker
 from tests.helpers.real_cluster import Broker
 from tests.helpers.real_connect import Workers
@@ -129,6 +133,17 @@ def test_a_join_goes_as_the_snapshot_before_it_says(seen: Seen) -> None:
     revoked = {str(step.task_id) for step in plan.rounds[0].steps if isinstance(step, Revoke)}
     assert revoked == _held(_entry(seen, seen.one))[leader] - _held(first)[leader]
     assert _ends_with(plan) == Counter(map(len, _held(second).values()))
+
+
+def test_what_was_planned_is_found_in_the_history(seen: Seen, tmp_path: Path) -> None:
+    plan = _planned(_entry(seen, seen.one), Join(at_ms=0, instances=(worker("new"),)))
+    saved, history = tmp_path / "plan.json", tmp_path / "history.jsonl"
+    saved.write_text(to_json(plan, full=True), encoding="utf-8")
+    history.write_text("".join(row_lines([checked_row(entry) for entry in seen.entries])), encoding="utf-8")
+    comparisons = read_said_and_happened(str(saved), str(history), last=str(seen.two))
+    assert comparisons is not None
+    assert [pair.likeness for pair in comparisons[0].pairs] == [Likeness.AS_SAID, Likeness.AS_SAID]
+    assert comparisons[0].elsewhere == ()
 
 
 def test_a_crash_and_a_return_go_as_the_snapshot_before_them_says(seen: Seen) -> None:

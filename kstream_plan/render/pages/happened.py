@@ -92,7 +92,7 @@ def happened_verdict(comparison: SaidAndHappened) -> str:
     else:
         subject = f"{matches:,} of {count(observations, 'rebalance')}"
     text = f"{subject} came as planned"
-    if matches:
+    if matches and not comparison.plan.is_of_workers:  # which have no threads
         text += ", thread by thread" if by_thread == matches else f", {by_thread:,} of them thread by thread"
     return f"{text}." if observations == comparison.said else f"{text}; the plan has {comparison.said:,}."
 
@@ -150,7 +150,8 @@ def _because(comparison: SaidAndHappened, first: FirstDifference, names: Names) 
             return _members(first.pair, names)
         case DifferenceCause.LATE_FOLLOW_UP:
             late = f"{_trigger(first)} after {_gap(first.since_seen_ms)}, planned after {_gap(first.since_said_ms)}"
-            return f"{late}, so it met other lags{_copy(first.copy, names)}"
+            lags = "" if comparison.plan.is_of_workers else f", so it met other lags{_copy(first.copy, names)}"
+            return f"{late}{lags}"
         case DifferenceCause.RATE:
             is_estimate = comparison.plan.summary.duration_is == "estimate"
             rate = "" if is_estimate else " (the plan knows no restore rate)"
