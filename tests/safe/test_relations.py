@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import os
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -148,10 +148,24 @@ def _drain(group: Given, *, leave: bool = False) -> Answers:
         opened=_opened(now.plan),
         at_best={str(task.task_id): (task.destination, task.caught_up) for task in now.at_best},
         within_limit=_within_limit(now.unproven),
-        threads_unknown=frozenset(
-            str(start.task_id) for start in now.unproven if "which thread opens one" in start.evidence.words
-        ),
+        threads_unknown=frozenset(_threads_unknown(group, now)),
     )
+
+
+def _threads_unknown(group: Given, now: DrainNow) -> Iterator[str]:
+    """Yield the tasks of which it is unknown which thread opens them, also where the plan shows that it is the same."""
+    keepers = {
+        (consumer["consumer_id"], task_id)
+        for instance in group.row["instances"]
+        for consumer in instance["consumers"]
+        for task_id in consumer["standby"]
+    }
+    opened = _opened(now.plan)
+    for start in now.unproven:
+        task_id, words = str(start.task_id), start.evidence.words
+        is_same = all((consumer_id, task_id) in keepers for _, consumer_id in opened.get(task_id, ()))
+        if "which thread opens one" in words or (is_same and "closed and opened again" in words):
+            yield task_id
 
 
 def _is_little(plan: Plan, task_id: WorkId, records: int | None) -> bool:
