@@ -181,6 +181,11 @@ class TestWait:
         assert run(["wait", *words]) == 2
         assert what in " ".join(capsys.readouterr().err.replace("│", " ").split())
 
+    @pytest.mark.parametrize("command", [["follow"], ["wait", "settled"]])
+    def test_a_log_that_is_not_there_is_refused(self, command: list[str], tmp_path: Path, capsys: Capture) -> None:
+        assert run([*command, "--leader-log", str(tmp_path / "app.log"), "--give-up-after", "1s"]) == 1
+        assert "app.log: does not exist. Fix: check the path" in capsys.readouterr().err
+
 
 class TestLogThatEnds:
     @pytest.mark.parametrize("command", [["follow", "PLAN"], ["wait", "settled"]])

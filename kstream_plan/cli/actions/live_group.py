@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
+from glob import has_magic
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -21,7 +22,7 @@ from kstream_plan.errors import ClusterError, KstreamPlanError, SnapshotError, U
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.not_modelled import kept_settings
 from kstream_plan.snapshots.files.selection import Selection
-from kstream_plan.snapshots.files.sources import STDIN
+from kstream_plan.snapshots.files.sources import STDIN, check_paths, local_path
 from kstream_plan.snapshots.rows.fields import printable, shown
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
@@ -144,7 +145,7 @@ _NAMES_A_GROUP = ("application_id", "connect_url")
 class _Source(Protocol):
     """A source that can be asked again and again."""
 
-    def generations(self, _now_ms: int, _since_ms: int | None) -> Generations:
+    def generations(self, now_ms: int, since_ms: int | None) -> Generations:
         """Return what is known by now, with the generations since a time, or else the newest one."""
         ...
 
@@ -175,10 +176,10 @@ class _Brokers:
             self._connected[0].__exit__(None, None, None)
             self._connected = None
 
-    def generations(self, _now_ms: int, _since_ms: int | None) -> Generations:
+    def generations(self, now_ms: int, since_ms: int | None) -> Generations:
         """Ask the brokers; a group that rebalances is an error, which passes."""
         try:
-            return self._ask(_now_ms, _since_ms)
+            return self._ask(now_ms, since_ms)
         except ClusterError:
             self.close()
             raise
@@ -231,6 +232,7 @@ class _Logs:
         from kstream_plan.snapshots.leader_log.log_stream import LogStream  # noqa: PLC0415 - not for brokers
 
         self._paths = list(options.leader_log or ())
+        check_paths([path for path in self._paths if _is_missing(path)])
         self._selection = Selection(tuple(options.application_id or ()))
         self._settings = settings
         self._names = None if options.names is None else load_instance_names(options.names)
@@ -240,11 +242,11 @@ class _Logs:
     def close(self) -> None:
         """There is nothing to close: the thread that reads a stream ends with the process."""
 
-    def with_offsets(self, measures: Any, _row: Mapping[str, Any], _now_ms: int) -> Any:
+    def with_offsets(self, measures: Any, row: Mapping[str, Any], now_ms: int) -> Any:  # noqa: ARG002
         """Return the measurements: logs know no offsets of now."""
         return measures
 
-    def generations(self, _now_ms: int, since_ms: int | None) -> Generations:
+    def generations(self, now_ms: int, since_ms: int | None) -> Generations:  # noqa: ARG002
         """Read what is new in the logs."""
         state = (_states(self._paths), self._stream and (self._stream.size, self._stream.ended), since_ms)
         if self._read is None or self._read[0] != state:
@@ -281,6 +283,12 @@ class _Logs:
         return {} if file is None else {**file.overrides, **kept_settings(file.deciding)}
 
 
+def _is_missing(path: str) -> bool:
+    """Tell whether a file of this machine is not there; one that is empty may grow, and a pattern match one later."""
+    local = None if path == STDIN else local_path(path)
+    return local is not None and not has_magic(local) and not os.path.exists(local)
+
+
 def _states(paths: Sequence[str]) -> tuple[object, ...]:
     """Return what changes whenever a file is written to; of folders and globs something that always does."""
     states = list[object]()
@@ -303,17 +311,17 @@ def _standard_input() -> Any:
 class _Connect:
     """Connect's workers, by their REST interface."""
 
-    def __init__(self, options: Live, _settings: Overrides) -> None:
+    def __init__(self, options: Live) -> None:
         self._options = options
 
     def close(self) -> None:
         """There is nothing to close: each question has its own connection."""
 
-    def with_offsets(self, measures: Any, _row: Mapping[str, Any], _now_ms: int) -> Any:
+    def with_offsets(self, measures: Any, row: Mapping[str, Any], now_ms: int) -> Any:  # noqa: ARG002
         """Return the measurements: there are none of Connect."""
         return measures
 
-    def generations(self, _now_ms: int, _since_ms: int | None) -> Generations:
+    def generations(self, now_ms: int, since_ms: int | None) -> Generations:  # noqa: ARG002
         """Ask the first worker that answers."""
         from kstream_plan.cli.actions.snapshot_connect import live_status  # noqa: PLC0415 - not for Kafka Streams
 
@@ -324,7 +332,7 @@ class _Connect:
 _SOURCE_OF: Mapping[str, Callable[[Live, Overrides], AbstractContextManager[_Source]]] = {
     "bootstrap_server": lambda options, settings: closing(_Brokers(options, settings)),
     "leader_log": lambda options, settings: closing(_Logs(options, settings)),
-    "connect_url": lambda options, settings: closing(_Connect(options, settings)),
+    "connect_url": lambda options, _settings: closing(_Connect(options)),
 }
 
 
