@@ -46,6 +46,7 @@ def _group(tasks: list[dict[str, Any]], pods: list[dict[str, Any]], standbys: in
         "application_id": "large",
         "generation": 41,
         "captured_at": "2026-11-21T12:00:00Z",
+        "streams_version": "4.3.1",
         "config": {"num_standby_replicas": standbys, "max_warmup_replicas": 2},
         "tasks": tasks,
         "instances": pods,

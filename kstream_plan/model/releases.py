@@ -17,9 +17,11 @@ _CONFLUENT = re.compile(r"-(?:ccs|ce)\b")
 #: Confluent's builds are numbered by their platform: 5.5 is Kafka 2.5, 6.0 is 2.6, 7.9 is 3.9. By major number: that of
 #: Kafka, and what is added to the minor.
 _CONFLUENT_MAJORS = {5: (2, 0), 6: (2, 6), 7: (3, 0), 8: (4, 0)}
+#: The newest minor release that is modelled.
+NEWEST = (4, 4)
 #: The oldest and the newest minor release whose decisions are modelled: of classic groups, and of Connect.
-MODELLED_STREAMS = (2, 6), (4, 4)
-MODELLED_CONNECT = (2, 5), (4, 4)
+MODELLED_STREAMS = (2, 6), NEWEST
+MODELLED_CONNECT = (2, 5), NEWEST
 
 
 class Difference(NamedTuple):
@@ -60,6 +62,8 @@ NO_COPY_NO_TEMPORARY = Difference("#14149", ((3, 5, 2),))
 RACKS = Difference("KIP-925", ((3, 6, 0),))
 #: Of several assignments that cost as little across racks, another is picked.
 RACK_CYCLES = Difference("KAFKA-15022", ((3, 7, 0),))
+#: Closing with ``CloseOptions.leaveGroup`` makes dynamic members leave as well; before, static ones alone.
+DYNAMIC_MEMBERS_LEAVE = Difference("KIP-1153", ((4, 2, 0),))
 #: Without a delay, what a worker had that is gone is given to others at once; before, it runs nowhere.
 NO_DELAY_AT_ONCE = Difference("KAFKA-15693", ((3, 5, 2), (3, 6, 1)))
 #: Workers give up what they have beyond their share, after a while again; before, only for workers that have nothing.
@@ -89,10 +93,10 @@ def modelled(what: str, minors: tuple[tuple[int, int], tuple[int, int]], how: st
 
 
 def modelled_as(release: str | None, what: str, minors: tuple[tuple[int, int], tuple[int, int]], how: str) -> str:
-    """Say by which release a plan goes; one that is not modelled: by those that are."""
+    """Say by which release a plan goes: without one by the newest, and by those that are modelled if it is not."""
     oldest, newest = minors
     if release is None:
-        return f"{what} {newest[0]}.{newest[1]}, {how} (release unknown: the newest is assumed)"
+        return f"{what} {newest[0]}.{newest[1]}, {how}"
     if not oldest <= numbers_of(release)[:2] <= newest:
         return modelled(what, minors, how)
     return f"{what} {release}, {how}"

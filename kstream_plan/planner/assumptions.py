@@ -8,8 +8,9 @@ from math import ceil
 
 from kstream_plan.model import UNKNOWN, Note, Snapshot
 from kstream_plan.model.note import count, name_list
+from kstream_plan.model.releases import DYNAMIC_MEMBERS_LEAVE, NEWEST
 from kstream_plan.model.reported_lag import reported_lag
-from kstream_plan.model.scenario import Bounce, Burst, Event, ProduceRate
+from kstream_plan.model.scenario import Bounce, Burst, Event, Leave, ProduceRate
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import Ready
 from kstream_plan.model.times import duration
@@ -120,6 +121,33 @@ def not_noticed(outside: Timeline) -> tuple[Note, ...]:
     return (Note("not-noticed", message, tuple(dict.fromkeys(outage.process_id for outage in outside.unnoticed))),)
 
 
+def leaves_dynamically(played: Played) -> tuple[Note, ...]:
+    """Say of which dynamic members it is assumed that they leave, though their release has no public way to."""
+    snapshot = played.snapshot
+    if snapshot.group_protocol != "classic" or DYNAMIC_MEMBERS_LEAVE.is_in(snapshot.streams_version):
+        return ()
+    dynamic = {
+        instance.process_id
+        for instance in (*snapshot.state.group.instances, *played.group.instances)
+        if any(consumer.group_instance_id is None for consumer in instance.consumers)
+    }
+    events = () if played.scenario is None else played.scenario.events
+    leaving = dict.fromkeys(
+        process_id
+        for event in events
+        if isinstance(event, Leave) or (isinstance(event, Bounce) and event.leaves and not event.static)
+        for process_id in event.process_ids
+        if process_id in dynamic
+    )
+    if not leaving:
+        return ()
+    message = (
+        "Instances are assumed to close with internal.leave.group.on.close=true: before 4.2 leaveGroup works for "
+        "static members alone, and others are missed after session.timeout.ms"
+    )
+    return (Note("leaves-dynamically", message, tuple(leaving)),)
+
+
 def late_stops(outside: Timeline) -> tuple[Note, ...]:
     """Say which stops wait for the end of a rebalance, as a default close does."""
     if not outside.late_stops:
@@ -195,6 +223,14 @@ def led_by_restarted(events: Sequence[Event], outside: Timeline) -> tuple[Note, 
             "the next change of members, though an earlier decision has them too"
         )
     return (Note("restarted-leader", "; ".join(said)),)
+
+
+def release_assumed(design: Design, played: Played) -> tuple[Note, ...]:
+    """Say by which release it goes, where that is unknown and matters."""
+    if not (played.rounds and design.differs_by_release and played.snapshot.streams_version is None):
+        return ()
+    message = f"The release is unknown: {NEWEST[0]}.{NEWEST[1]} is assumed (--set release=3.9.1)"
+    return (Note("release-assumed", message),)
 
 
 def led_by_release(settings: Sequence[tuple[int, AssignmentConfig]], snapshot: Snapshot) -> tuple[Note, ...]:

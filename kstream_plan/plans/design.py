@@ -245,6 +245,8 @@ class Design(ABC):
     newcomers_hold_nothing: ClassVar[bool] = True
     #: Whether a task moves from an owner that is there only once a copy has reported that it caught up.
     moves_when_caught_up: ClassVar[bool] = False
+    #: Whether what it decides depends on the release that runs.
+    differs_by_release: ClassVar[bool] = False
     #: Whether an instance may announce that it leaves, and stays a member until it is emptied.
     announces: ClassVar[bool] = False
     #: What the times of a plan are where something is restored at a rate that nobody knows.

@@ -43,6 +43,7 @@ class Classic(Design):
     probes: ClassVar[bool] = True
     goes_on: ClassVar[bool] = True
     moves_when_caught_up: ClassVar[bool] = True
+    differs_by_release: ClassVar[bool] = True
     unrated_times: ClassVar[DurationIs] = "probes"
     since_unknown: ClassVar[str] = (
         "and since when they restore is unknown too (snapshot --offsets-topic reads when the group last joined)"

@@ -45,6 +45,7 @@ class Connect(Design):
     assignor: ClassVar[str] = "incremental"
     protocol: ClassVar[str] = "sessioned"
     newcomers_hold_nothing: ClassVar[bool] = False
+    differs_by_release: ClassVar[bool] = True
     laws: ConnectLaws = field(default=NEWEST, kw_only=True)
     release: str | None = field(default=None, kw_only=True)
 

@@ -19,6 +19,7 @@ class ConnectDesign1(Connect):
     """Simple cooperative rebalancing: what is lost is placed at once, what is too much revoked at once."""
 
     name: ClassVar[str] = "connect-design-1"
+    differs_by_release: ClassVar[bool] = False
     models: ClassVar[str] = "Design I of incremental cooperative rebalancing (never released)"
     assignor: ClassVar[str] = "design-1"
     protocol: ClassVar[str] = "cooperative"

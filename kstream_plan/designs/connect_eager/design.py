@@ -20,6 +20,7 @@ class ConnectEager(Connect):
     """Workers that stop everything before they join, and get what is dealt out anew: ``connect.protocol=eager``."""
 
     name: ClassVar[str] = "connect-eager"
+    differs_by_release: ClassVar[bool] = False
     how: ClassVar[str] = "connect.protocol=eager"
     assignor: ClassVar[str] = "eager"
     protocol: ClassVar[str] = "eager"
