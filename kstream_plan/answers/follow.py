@@ -43,6 +43,11 @@ FOLLOW = document(
     words={"message": TEXT.said("The event in one sentence.")},
     event=at(lambda event: event.kind.value, "Stable name of the kind of event.", TEXT),
     at=at(lambda event: format_time(event.at_ms), "When it was seen, RFC 3339 in UTC.", TEXT),
+    recorded_at=at(
+        lambda event: format_time(event.recorded_ms),
+        "When it happened, as far as that is recorded, RFC 3339 in UTC; else when it was seen.",
+        TEXT,
+    ),
     stage=at(
         lambda event: "unknown" if event.course is None else event.course.stage.value,
         "Where the group stands: goes-on, as-planned, otherwise, does-not-settle; unknown: the source never answered.",
@@ -81,5 +86,10 @@ FOLLOW = document(
         _time("next_ms"), "When the next rebalance is due, RFC 3339 in UTC; null: none is, or that is unknown.", _TIME
     ),
     ends_at=at(_time("ends_ms"), "When the group is expected to have settled, RFC 3339 in UTC; null: unknown.", _TIME),
+    doubts=at(
+        lambda event: () if event.course is None else event.course.doubts,
+        "Why it is unknown whether the group has settled; empty: that is known.",
+        list_of(TEXT),
+    ),
     problem="Why the source does not answer; empty: it does.",
 )

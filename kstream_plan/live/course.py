@@ -12,11 +12,12 @@ from kstream_plan.comparison.said_and_happened import Recorded, SaidAndHappened,
 from kstream_plan.documents.said_and_happened import recorded_since
 from kstream_plan.live.conditions import Question, copies_to_catch_up, settled
 from kstream_plan.live.placement import differs_from_end
-from kstream_plan.model import Snapshot, WorkId
+from kstream_plan.model import Rates, Snapshot, WorkId
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.reported_lag import reported_lag
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan, Trigger
+from kstream_plan.simulation.asked_moment import asked_moment
 from kstream_plan.simulation.one_plan import plan as plan_of
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.snapshots.rows.fields import Row
@@ -64,6 +65,7 @@ class Course:
         ends_ms: when the group is expected to have settled, since 1970; ``None``: unknown.
         restoring: the copies that have not caught up, in task order.
         stage: where it stands.
+        doubts: why it is unknown whether it has settled; none: it is known.
         elsewhere: of a group whose rebalances nobody records, the tasks that run elsewhere than at the plan's end, once
             it has its members.
     """
@@ -77,6 +79,7 @@ class Course:
     ends_ms: int | None
     restoring: tuple[RestoringCopy, ...]
     stage: Stage
+    doubts: tuple[str, ...] = ()
     elsewhere: tuple[TaskDifference, ...] = ()
 
     @property
@@ -141,6 +144,9 @@ class Follower:
             self._decided = decided
             self._rest, self._rest_from_ms = self._planned_anew(snapshot, now_ms), now_ms
         restoring = self._restoring(snapshot)
+        options = replace(self._options, now_ms=now_ms)
+        notes = asked_moment(snapshot, options, ()).doubts
+        doubts = () if self._awaits_event() else tuple(dict.fromkeys(note.message for note in notes))
         is_recorded = snapshot.group_protocol == "classic"
         elsewhere = None if is_recorded else differs_from_end(self._plan, snapshot)
         return Course(
@@ -152,12 +158,17 @@ class Follower:
             next_ms=self._next_ms(snapshot),
             ends_ms=self._ends_ms(),
             restoring=restoring,
-            stage=self._stage(snapshot) if is_recorded else self._stage_by_placement(snapshot, elsewhere, now_ms),
+            stage=self._stage(snapshot, doubts)
+            if is_recorded
+            else self._stage_by_placement(snapshot, elsewhere, options),
+            doubts=doubts,
             elsewhere=elsewhere or (),
         )
 
     def _planned_anew(self, snapshot: Snapshot, now_ms: int) -> Plan | None:
-        """Return what follows from the newest decision; ``None``: nothing does of itself."""
+        """Return what follows from the newest decision, at the plan's rates; ``None``: nothing does of itself."""
+        assert self._plan is not None
+        snapshot = replace(snapshot, rates=_rates(snapshot.rates, self._plan))
         rest = plan_of(snapshot, replace(self._options, now_ms=now_ms, floor=False, ranges=False))
         is_over = not rest.rounds or (snapshot.decision is not None and rest.rounds[0].trigger is Trigger.MANUAL)
         return None if is_over else rest
@@ -194,26 +205,43 @@ class Follower:
             return self._rest_from_ms + self._rest.rounds[-1].ends_ms
         return None
 
-    def _stage(self, snapshot: Snapshot) -> Stage:
-        """Return where the group stands: it has settled once nothing that it does of itself is due any more."""
+    def _stage(self, snapshot: Snapshot, doubts: Sequence[str]) -> Stage:
+        """Return where the group stands: it has settled once it is proven that nothing is due of itself."""
         plan, comparison = self._plan, self._comparison
         assert plan is not None
-        if self._rest is not None or snapshot.decision is None:
+        if self._rest is not None or snapshot.decision is None or doubts:
             is_stuck = self._rest is not None and self._rest.verdict.kind not in ("settled", "unfinished")
             came = 0 if comparison is None else len(comparison.seen)
             return Stage.DOES_NOT_SETTLE if is_stuck and came >= len(plan.rounds) else Stage.GOES_ON
-        came = 0 if comparison is None else max((pair.number for pair in comparison.seen), default=0)
-        ahead = plan.rounds[came:]
-        if ahead and ahead[0].trigger not in _OF_ITSELF:
-            return Stage.GOES_ON  # what is planned to happen to the group has not happened yet
+        if self._awaits_event():
+            return Stage.GOES_ON
         is_as_planned = not plan.rounds if comparison is None else comparison.alike
         return Stage.AS_PLANNED if is_as_planned else Stage.OTHERWISE
 
-    def _stage_by_placement(self, snapshot: Snapshot, elsewhere: Sequence[TaskDifference] | None, now_ms: int) -> Stage:
+    def _awaits_event(self) -> bool:
+        """Tell whether what is planned to happen to the group next has not happened yet."""
+        plan, comparison = self._plan, self._comparison
+        assert plan is not None
+        came = 0 if comparison is None else max((pair.number for pair in comparison.seen), default=0)
+        ahead = plan.rounds[came:]
+        return bool(ahead) and ahead[0].trigger not in _OF_ITSELF
+
+    def _stage_by_placement(
+        self, snapshot: Snapshot, elsewhere: Sequence[TaskDifference] | None, options: PlanOptions
+    ) -> Stage:
         """Return where a group stands whose rebalances nobody records: it has settled once that is proven."""
         if self._rest is not None and self._rest.verdict.kind not in ("settled", "unfinished"):
             return Stage.DOES_NOT_SETTLE
-        has_settled = settled(snapshot, Question((), 0, replace(self._options, now_ms=now_ms))).answer is Answer.YES
-        if elsewhere is None or not has_settled:
+        if elsewhere is None or settled(snapshot, Question((), 0, options)).answer is not Answer.YES:
             return Stage.GOES_ON
         return Stage.OTHERWISE if elsewhere else Stage.AS_PLANNED
+
+
+def _rates(measured: Rates, plan: Plan) -> Rates:
+    """Return the rates that are known, and those of the plan where none is."""
+    restore, produce = plan.rates
+    if restore is not None and not measured.any_restore:
+        measured = replace(measured, restore_per_instance=restore.median)
+    if produce is not None and not measured.any_produce:
+        measured = replace(measured, produce_per_task=produce.median)
+    return measured

@@ -47,6 +47,11 @@ class Event:
     caught_up: tuple[RestoringCopy, ...] = ()
     problem: str = ""
 
+    @property
+    def recorded_ms(self) -> int:
+        """When it happened, as far as that is recorded, in milliseconds since 1970; else when it was seen."""
+        return self.at_ms if self.pair is None or self.pair.seen is None else self.pair.seen.at_ms
+
 
 def events(before: Course | None, course: Course) -> Iterator[Event]:
     """Yield what has happened since the last look: rebalances first, copies then, and the end."""

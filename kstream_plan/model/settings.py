@@ -92,6 +92,8 @@ RELEASE = "release"
 
 #: The code of the assumption that Kafka's defaults count, for a snapshot holds no settings.
 DEFAULT_SETTINGS = "default-settings"
+#: The code of the warning that they count, for a log holds none, or not all that decide.
+NO_CONFIG = "no-config"
 #: The code of the assumption that settings count which are given, not those of the snapshot.
 SETTINGS_GIVEN = "settings-given"
 #: What every plan with other settings takes for granted, but of streams groups, whose settings the broker has.

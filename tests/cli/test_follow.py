@@ -120,7 +120,7 @@ class TestFollow:
     def test_a_plan_of_another_group_is_named(self, plan: Path, capsys: Capture) -> None:
         where = ["--bootstrap-server", "broker:9092", "--group", "payments"]
         assert run(["follow", str(plan), *where]) == 2
-        assert "holds no plans of the group" in capsys.readouterr().err
+        assert "is a plan of bounce, not of payments" in capsys.readouterr().err
 
 
 class TestWait:

@@ -56,6 +56,10 @@ def events_of(name: str) -> list[Event]:
     return [event for before, course in followed(name) for event in events(before, course)]
 
 
+def first_event(course: Course) -> Event:
+    return next(iter(events(None, course)))
+
+
 @pytest.mark.parametrize("name", ["fresh", "drain", "two"])
 def test_each_generation_is_an_event_once_and_at_its_poll(name: str) -> None:
     happened = events_of(name)
@@ -82,10 +86,14 @@ def test_a_group_that_did_otherwise_ends_so() -> None:
     rows = [row for row in rows_of(event.group) if parse_time(row["captured_at"]) > event.at_ms][: event.generations]
     before = [row for row in rows_of(event.group) if parse_time(row["captured_at"]) < event.at_ms]
     follower = Follower(None)
-    begun = follower.take(snapshot_from_row(before[-1], ""), before[-1:], event.at_ms)
+    begun = follower.take(snapshot_from_row(before[-1], ""), before[-1:], parse_time(before[-1]["captured_at"]))
     assert begun.stage is Stage.AS_PLANNED
     assert not begun.plan.rounds
-    later = follower.take(snapshot_from_row(rows[-1], ""), rows, event.at_ms + 600_000)
+    newest_ms = parse_time(rows[-1]["captured_at"])
+    late = follower.take(snapshot_from_row(rows[-1], ""), rows, newest_ms + 600_000)
+    assert late.stage is Stage.GOES_ON, "by then it may have gone on"
+    assert "is unknown" in follow_page(first_event(late)).sentences[-1]
+    later = follower.take(snapshot_from_row(rows[-1], ""), rows, newest_ms + 5_000)
     assert later.stage is Stage.OTHERWISE
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,6 +33,8 @@ from kstream_plan.errors import UsageError
 from kstream_plan.live.course import Course, Follower, Stage
 from kstream_plan.live.events import Event, EventKind, events
 from kstream_plan.live.polls import Clock, Poll, SystemClock, polls
+from kstream_plan.model.note import name_list
+from kstream_plan.model.settings import DEFAULT_SETTINGS, NO_CONFIG
 from kstream_plan.model.times import duration, format_time, utc
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
@@ -45,6 +48,8 @@ from kstream_plan.snapshots.rows.fields import printable
 if TYPE_CHECKING:
     from rich.live import Live as RichLive
 
+#: The codes of the warnings that Kafka's defaults are assumed, for the settings are unknown.
+_OF_DEFAULTS = frozenset({NO_CONFIG, DEFAULT_SETTINGS})
 #: How a group that is followed has ended → exit code.
 _CODES = {
     Stage.AS_PLANNED: ExitCode.DONE,
@@ -87,9 +92,14 @@ def _plan(options: FollowOptions) -> Plan:
     selection = Selection(tuple(options.group or options.application_id or ()))
     plans_of_group = [plan for plan in plans if selection.wants(plan.group.application_id)]
     if len(plans_of_group) != 1:
-        names = ", ".join(printable(plan.group.application_id) for plan in plans[:3])
-        fix = "save a plan of this group alone" if plans_of_group else f"it holds {names}: name one with --group"
-        raise UsageError(f"holds {len(plans_of_group) or 'no'} plans of the group", where=place, fix=fix)
+        names = name_list([printable(plan.group.application_id) for plan in plans])
+        asked = name_list([*map(printable, options.group or options.application_id or ())])
+        if plans_of_group:
+            option = "--application-id" if options.leader_log else "--group"
+            message, fix = f"holds plans of {names}", f"name one of them with {option}"
+        else:
+            message, fix = f"is a plan of {names}, not of {asked}", "give the plan of this group"
+        raise UsageError(message, where=place, fix=fix)
     return plans_of_group[0]
 
 
@@ -107,7 +117,7 @@ def follow_group(options: FollowOptions, plan: Plan | None, clock: Clock) -> Cou
         with live_group(options) as ask, _screen(options) as show:
             problem = ""
             for poll in polls(
-                lambda now_ms: _next_course(follower, ask, warnings, now_ms),
+                lambda now_ms: _next_course(follower, plan, ask, warnings, now_ms),
                 clock,
                 every_ms=options.every_ms,
                 give_up_after_ms=options.give_up_after,
@@ -142,12 +152,30 @@ def follow_group(options: FollowOptions, plan: Plan | None, clock: Clock) -> Cou
 
 
 def _next_course(
-    follower: Follower, ask: Callable[[int, int | None], LiveGroup], warnings: set[str], now_ms: int
+    follower: Follower,
+    plan: Plan | None,
+    ask: Callable[[int, int | None], LiveGroup],
+    warnings: set[str],
+    now_ms: int,
 ) -> tuple[Course, Generations]:
-    """Ask the group as it is, and for the generations that are new; warn once of what is not known of it."""
+    """Ask the group as it is, and for the generations that are new; warn once of what is not known of it.
+
+    Settings that the source does not know are those of the plan.
+
+    Raises:
+        UsageError: the plan is of another group.
+    """
     group = ask(now_ms, follower.since_ms)
-    course = follower.take(group.snapshot, group.generations.rows, group.now_ms)
-    new = list(dict.fromkeys(note.message for note in group.notes if note.message not in warnings))
+    snapshot, notes = group.snapshot, group.notes
+    name = snapshot.state.group.application_id
+    if plan is not None and name != plan.group.application_id:
+        message = f"the plan is of {printable(plan.group.application_id)}, and the group is {printable(name)}"
+        raise UsageError(message, fix="give the plan of this group")
+    if plan is not None and not _OF_DEFAULTS.isdisjoint(note.code for note in notes):
+        snapshot = replace(snapshot, config=plan.config)
+        notes = [note for note in notes if note.code not in _OF_DEFAULTS]
+    course = follower.take(snapshot, group.generations.rows, group.now_ms)
+    new = list(dict.fromkeys(note.message for note in notes if note.message not in warnings))
     warnings.update(new)
     warn(new)
     return course, group.generations
@@ -174,7 +202,7 @@ class _Screen:
         elif self._options.output is OutputForm.JSON:
             write_stdout(f"{to_json(event)}\n")
         else:
-            write_stdout(f"{utc(format_time(event.at_ms))}  {follow_message(event)}\n")
+            write_stdout(f"{utc(format_time(event.recorded_ms))}  {follow_message(event)}\n")
 
     def refresh(self, course: Course) -> None:
         """Draw the page anew, for time has passed."""

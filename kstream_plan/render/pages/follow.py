@@ -46,10 +46,12 @@ def follow_message(event: Event) -> str:
     names = _names(course)
     match event.kind:
         case EventKind.BEGIN:
-            message = f"{names.escape(event.application_id)}: {_begin(course)}{_outlook(course)}"
+            outlook = "" if course.comparison is not None else _outlook(course)
+            message = f"{names.escape(event.application_id)}: {_begin(course)}{outlook}"
         case EventKind.REBALANCE:
             assert event.pair is not None
-            message = f"{_rebalance(event.pair, course, names)}{_outlook(course)}"
+            is_newest = course.comparison is None or event.pair is course.comparison.seen[-1]
+            message = f"{_rebalance(event.pair, course, names)}{_outlook(course) if is_newest else ''}"
         case EventKind.MOVED:
             message = f"{_moves(event.moved, names)}{_outlook(course)}"
         case EventKind.CAUGHT_UP:
@@ -81,6 +83,8 @@ def _outlook(course: Course) -> str:
     """Return when the next rebalance is due and when the group is expected to have settled, after a full stop."""
     if course.stage is not Stage.GOES_ON:
         return ""
+    if course.doubts:
+        return f". {_doubts(course)}"
     parts = []
     if course.next_ms is not None and course.next_ms >= course.at_ms:
         parts.append(f"Next rebalance at {utc(format_time(course.next_ms))}")
@@ -88,6 +92,11 @@ def _outlook(course: Course) -> str:
         parts.append(f"settled at about {utc(format_time(course.ends_ms))}")
     text = ", ".join(parts)
     return f". {text[0].upper()}{text[1:]}" if text else ""
+
+
+def _doubts(course: Course) -> str:
+    """Return why it is unknown whether the group has settled."""
+    return f"Whether the group has settled is unknown: {'; '.join(course.doubts)}"
 
 
 def _moves(tasks: Sequence[Moved], names: Names) -> str:
@@ -151,7 +160,7 @@ def follow_page(event: Event) -> Page:
     return Page(
         title=f"{name}: {'followed' if course.stage is Stage.GOES_ON else 'has been followed'}",
         tone="unknown" if event.problem else _TONES[course.stage],
-        sentences=(*problem, _state(course)),
+        sentences=(*problem, _state(course), *([f"{_doubts(course)}."] if course.doubts else [])),
         facts=tuple(_facts(course)),
         source=f"as of {utc(format_time(event.at_ms))}",
         tables=tuple(_tables(course, names)),

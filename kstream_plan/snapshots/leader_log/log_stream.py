@@ -15,7 +15,7 @@ class LogStream:
     """What has been read of a stream so far; it is read in a thread of its own, which waits for more.
 
     Args:
-        stream: the stream; it has ``read1``, as standard input has.
+        stream: the stream, as standard input is.
         tail_bytes: so much of the newest part is kept.
     """
 
@@ -46,8 +46,10 @@ class LogStream:
         return io.BytesIO(kept if self.ended else kept[: kept.rfind(b"\n") + 1])
 
     def _read(self) -> None:
+        # a thread that waits in a buffered reader keeps Python from ending
+        unbuffered: BinaryIO = getattr(self._stream, "raw", self._stream)
         try:
-            while block := self._stream.read1(_BLOCK_BYTES):  # type: ignore[attr-defined]
+            while block := unbuffered.read(_BLOCK_BYTES):
                 self._take(block)
         except (OSError, ValueError):  # it was closed
             pass

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from kstream_plan.model import Note
 from kstream_plan.model.not_modelled import NEWER_UNREAD, warnings_of
+from kstream_plan.model.settings import NO_CONFIG
 from kstream_plan.snapshots.leader_log.history import Entry, LogHistory
 from kstream_plan.snapshots.leader_log.naming import notes_on_unused_names
 from kstream_plan.snapshots.rows.fields import printable
@@ -77,7 +78,7 @@ def _about_groups(entries: Sequence[Entry]) -> list[Note | None]:
     absent = [text for name, text in _DEFAULTS.items() if name not in config and not has_file]
     return [
         Note(
-            "no-config",
+            NO_CONFIG,
             f"{_NO_CONFIG if len(absent) == len(_DEFAULTS) else _PART_OF_CONFIG}: Kafka's defaults are assumed "
             f"({', '.join(absent)}), and with other settings the plan is wrong. Give --streams-config",
         )
