@@ -8,7 +8,7 @@ import re
 import threading
 import time
 import urllib.request
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,6 +23,7 @@ _BETWEEN_LINES = timedelta(seconds=1.5)
 _RESTORE = re.compile(
     r"^(?P<at>\S+Z) .* - restore start \S+-changelog-(?P<partition>\d+) from (?P<start>\d+) to (?P<end>\d+)"
 )
+_RESTORED = re.compile(r"^(?P<at>\S+Z) .* - restore end \S+-changelog-(?P<partition>\d+) ")
 
 
 class Question(NamedTuple):
@@ -55,12 +56,21 @@ class Answer(NamedTuple):
 
 
 class Restore(NamedTuple):
-    """What a task that was to run on an instance had to restore first."""
+    """What a task that was to run on an instance had to restore first.
+
+    Attributes:
+        at: when it began.
+        instance: where.
+        partition: of the task.
+        records: how many it began with.
+        until: when it had restored; ``None``: it never had.
+    """
 
     at: datetime
     instance: str
     partition: int
     records: int
+    until: datetime | None
 
 
 class Asker:
@@ -203,14 +213,20 @@ def _lines(path: Path) -> list[_Line]:
 
 def restores(logs: Sequence[Path]) -> list[Restore]:
     """Return what the instances' logs say was restored before a task ran, in the order of time."""
-    matches = [
-        (log.stem, _RESTORE.match(line)) for log in logs for line in log.read_text(errors="replace").splitlines()
-    ]
-    return sorted(
-        Restore(_time(at["at"]), instance, int(at["partition"]), int(at["end"]) - int(at["start"]))
-        for instance, at in matches
-        if at is not None
-    )
+    return sorted((restore for log in logs for restore in _restores(log)), key=lambda restore: restore[:4])
+
+
+def _restores(log: Path) -> Iterator[Restore]:
+    began: dict[int, Restore] = {}
+    for line in log.read_text(errors="replace").splitlines():
+        if (start := _RESTORE.match(line)) is not None:
+            partition, records = int(start["partition"]), int(start["end"]) - int(start["start"])
+            if partition in began:
+                yield began.pop(partition)
+            began[partition] = Restore(_time(start["at"]), log.stem, partition, records, None)
+        elif (end := _RESTORED.match(line)) is not None and int(end["partition"]) in began:
+            yield began.pop(int(end["partition"]))._replace(until=_time(end["at"]))
+    yield from began.values()
 
 
 def _time(text: str) -> datetime:

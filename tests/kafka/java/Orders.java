@@ -147,7 +147,9 @@ public final class Orders {
             }
 
             @Override
-            public void onRestoreEnd(final TopicPartition of, final String store, final long records) { }
+            public void onRestoreEnd(final TopicPartition of, final String store, final long records) {
+                System.err.println(Instant.now() + " [orders] INFO Orders - restore end " + of + " after " + records);
+            }
         });
         for (final Method method : KafkaStreams.class.getMethods()) {
             if (method.getName().equals("setStandbyUpdateListener")) { // since 3.7; before, nothing tells of standbys
