@@ -161,7 +161,7 @@ DIFF = document(
     extra={
         "protocol_view": added(
             FORM.of(ProtocolView),
-            "KIP-429's view of the rebalance; only with --protocol-view.",
+            "KIP-429's view of the rebalance; only with --set protocol.view=true.",
             get=lambda comparison: protocol_view(comparison.old, comparison.new),
         )
     },

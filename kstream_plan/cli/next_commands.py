@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from kstream_plan.cli.options.parameters import Options, OptionWords
 from kstream_plan.cli.options.running import Spark
+from kstream_plan.documents.own_settings import OF_COMMANDS
 from kstream_plan.model.note import Command
 from kstream_plan.render.page import Line, Page
 from kstream_plan.render.text.escape import printable
@@ -24,7 +25,11 @@ _ONE_PATH = ("kstream-plan why ", "kstream-plan drain ")
 
 def _names(*groups: type[Options]) -> frozenset[str]:
     return frozenset(
-        name for group in groups for parent in group.__mro__ for name in vars(parent).get("__annotations__", ())
+        name
+        for group in groups
+        for parent in group.__mro__
+        if parent is not Options
+        for name in vars(parent).get("__annotations__", ())
     )
 
 
@@ -40,7 +45,7 @@ def _kept_options(command: str) -> frozenset[str]:
     only_here: Mapping[str, frozenset[str]] = {
         "bounce": frozenset({"restart"}),
         **dict.fromkeys(("simulate-scaleout", "check"), new_instances),
-        "compare": new_instances | {"policy", "today"},
+        "compare": new_instances | {"policy", "clock"},
         "drain": frozenset({"leave"}),
         **dict.fromkeys(("assign", "simulate", "why"), frozenset[str]()),
     }
@@ -120,9 +125,15 @@ def _kept_words(text: str, option_words: OptionWords) -> list[str]:
     return [
         word
         for name, words in single
-        if name in takes and _plain_name(words[name == "settings"]) not in names_of_command
+        if _own_name(name, words) in takes and _plain_name(words[name == "settings"]) not in names_of_command
         for word in words
     ]
+
+
+def _own_name(name: str, words: Sequence[str]) -> str:
+    """Return the option, or what ``--set`` gives a command in the place of one."""
+    key = words[1].partition("=")[0].strip().replace(".", "_") if name == "settings" else name
+    return key if key in OF_COMMANDS else name
 
 
 def _plain_name(word: str) -> str:

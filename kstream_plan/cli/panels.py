@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import typer
@@ -19,6 +19,8 @@ from kstream_plan.cli.options.defaults import (
 )
 from kstream_plan.cli.options.parameters import CommandLine
 from kstream_plan.documents.option_aliases import ModernWords, modern_words
+from kstream_plan.documents.own_settings import OF_COMMANDS, OF_SNAPSHOTS, OwnSetting
+from kstream_plan.errors import UsageError
 
 #: The panels, in order, below a command's own options: what more than one command has.
 PANELS = INSTANCES, INPUT, SETTINGS, PLANNING, OUTPUT = (
@@ -33,6 +35,8 @@ PANELS = INSTANCES, INPUT, SETTINGS, PLANNING, OUTPUT = (
 USAGE_ERRORS: tuple[type[Exception], ...] = typer.BadParameter.__bases__
 
 _ARGUMENTS, _OWN = "Arguments", "Options"
+#: In which panels options of every command are.
+_PANEL_OF = {"settings": SETTINGS, "spark_conf": INPUT, **dict.fromkeys(("verbose", "quiet", "debug"), OUTPUT)}
 #: The widest that help is written.
 _WIDTH = 100
 #: The widest option that has its text beside it, not below.
@@ -49,13 +53,30 @@ class PanelledCommand(TyperCommand):
         super().__init__(**settings)
         self.context_settings.setdefault("max_content_width", _WIDTH)
         self.params.append(_color())
-        if self.name != "help":  # it looks words up that begin with dashes
-            names = {name for item in self.params for name in item.opts}
-            self.params += [_flag(*flag) for flag in _FLAGS if flag[0] not in names]
         for option in self._options:
+            if option.name == "settings":
+                option.hidden = option.name not in self.by_set
+            option.rich_help_panel = _PANEL_OF.get(option.name, option.rich_help_panel)
             option.envvar, option.show_envvar = option_variables(option), False
             option.type.envvar_list_splitter = None  # blanks, also of paths
         self.params.append(_help_all())
+
+    @property
+    def by_set(self) -> Collection[str]:
+        """What ``--set`` gives the command; ``settings`` among them: also settings of applications."""
+        names: Collection[str] = getattr(self.callback, "by_set", ())
+        return names
+
+    @property
+    def _useless(self) -> Collection[str]:
+        """Options of every command that do not count in this one."""
+        return [*([] if self.by_set else ["settings"]), *([] if "spark_conf" in self.by_set else ["spark_conf"])]
+
+    @property
+    def _own_settings(self) -> list[tuple[str, OwnSetting]]:
+        own = {**(OF_SNAPSHOTS if "settings" in self.by_set else {}), **OF_COMMANDS}
+        names = [name for name in own if name in self.by_set or name in OF_SNAPSHOTS]
+        return sorted((f"{name.replace('_', '.')}={own[name].sample}", own[name]) for name in names)
 
     @property
     def _options(self) -> list[Any]:
@@ -77,7 +98,9 @@ class PanelledCommand(TyperCommand):
             (item.name, _words(item.opts[0], values[item.name])) for item in options if item.name in values
         )
         CommandLine.sources = tuple(option_sources(ctx, options))
-        take_settings(ctx, options, values)
+        take_settings(ctx, options, values, self.by_set)
+        if "spark_conf" not in self.by_set and ctx.params.pop("spark_conf", None) and "spark_conf" in values:
+            raise UsageError("this command starts no Spark", where="--spark-conf", fix="leave it out")
         return rest
 
     def modern_words(self, words: Sequence[str]) -> ModernWords:
@@ -86,7 +109,7 @@ class PanelledCommand(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; if it is verbose, say before what a file or the environment gives it."""
-        if ctx.params.get("verbose") or ctx.meta.get("--verbose"):
+        if ctx.params.get("verbose"):
             from kstream_plan.cli.output import write_stderr  # noqa: PLC0415 - not for help
 
             for source in CommandLine.sources:
@@ -98,6 +121,8 @@ class PanelledCommand(TyperCommand):
         panels: dict[str, list[tuple[str, str]]] = {panel: [] for panel in (_ARGUMENTS, _OWN, *PANELS)}
         hidden_count = 0
         for parameter in self.get_params(ctx):
+            if parameter.name in self._useless:
+                continue
             record = parameter.get_help_record(ctx)
             if record is None:
                 hidden_count += 1
@@ -110,6 +135,9 @@ class PanelledCommand(TyperCommand):
                     formatter.write_dl(
                         [(name.ljust(width), description) for name, description in records], col_max=width
                     )
+        if hidden_count <= 1 and (settings := self._own_settings):
+            with formatter.section("Values of --set" + " besides Kafka's settings" * ("settings" in self.by_set)):
+                formatter.write_dl([(name.ljust(width), setting.text) for name, setting in settings], col_max=width)
         if hidden_count > 1:
             formatter.write(f"\n{hidden_count - 1} more options: {ctx.command_path} --help-all\n")
 
@@ -175,27 +203,6 @@ def _color() -> TyperOption:
         callback=_set_color_of_command,
         autocompletion=lambda _ctx, _args, start: [mode for mode in MODES if mode.startswith(start)],
         **_COLOR,
-    )
-
-
-#: What every command takes, also one that has nothing else to show for it.
-_FLAGS = (
-    ("--verbose", "Show which values a file or the environment gives.", "-v"),
-    ("--quiet", "Show no progress on stderr.", "-q"),
-    ("--debug", "Show tracebacks and Spark's log."),
-)
-
-
-def _flag(name: str, text: str, *letters: str) -> TyperOption:
-    return TyperOption(
-        param_decls=[name, *letters],
-        is_flag=True,
-        expose_value=False,
-        default=False,
-        rich_help_panel=OUTPUT,
-        hidden=True,
-        callback=lambda ctx, _, value: ctx.meta.update({name: value}),
-        help=text,
     )
 
 

@@ -12,7 +12,7 @@ from kstream_plan.plans.remarks import change_option
 
 #: What is varied and has an option of its own; every other setting is one of ``--set``.
 _OWN_OPTIONS = (
-    *("assignor", "protocol", "design"),
+    *("assignor", "design"),
     *("acceptable_recovery_lag", "max_warmup_replicas", "num_standby_replicas", "probing_rebalance_interval_ms"),
 )
 _MAX_LEARNERS = "max_learners"
@@ -28,7 +28,7 @@ def next_command(alike: Sequence[SameOutcome]) -> Iterator[Note]:
     if names == ["plan"]:
         if changes[0].value.isprintable():
             yield Note("in-full", f"kstream-plan show {shlex.quote(changes[0].value)}")
-    elif change is not None and {*names} <= {*CONFIG_NAMES, *_OWN_OPTIONS, _MAX_LEARNERS}:
+    elif change is not None and {*names} <= {*CONFIG_NAMES, *_OWN_OPTIONS, "protocol", _MAX_LEARNERS}:
         words = " ".join(filter(None, (change_words(one, changes) for one in changes)))
         command = "simulate-scaleout" if change else "assign"
         yield Note("in-full", f"kstream-plan {command} SNAPSHOT{change} {words}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kstream_plan.documents.frameworks import kafka_name
-from kstream_plan.documents.quantities import parse_duration, parse_rate, parse_truth
+from kstream_plan.documents.own_settings import OWN_SETTINGS
 from kstream_plan.documents.streams_config import (
     StreamsConfigFile,
     of_another_application,
@@ -19,7 +19,6 @@ from kstream_plan.documents.streams_config import (
 from kstream_plan.errors import ConfigError, UsageError
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.not_modelled import warnings_of, with_release_warned_of
-from kstream_plan.model.releases import kafka_release
 from kstream_plan.model.scenario import SettingValue
 from kstream_plan.model.settings import (
     CONNECT_GROUP_ONLY,
@@ -44,57 +43,19 @@ _OF_CONNECT = ("heartbeat_interval_ms", "session_timeout_ms", *CONNECT_GROUP_ONL
 class GivenSetting(NamedTuple):
     """A setting that is given by hand.
 
-    name: of :class:`AssignmentConfig`, of a streams group's own settings, or of ``_OTHER``.
+    name: of :class:`AssignmentConfig`, of a streams group's own settings, or of :data:`OWN_SETTINGS`.
     value: what it is set to; of a rate records per second.
     """
 
     name: str
-    value: SettingValue | float
+    value: Any
 
 
-def parse_restore_rate(text: str) -> float:
-    """Return the records per second of a restore rate; else ``ValueError``."""
-    if not (value := parse_rate(text)):
-        raise ValueError("a restore rate has to be above 0")
-    return value
-
-
-def _stores(text: str) -> str:
-    if text not in _STORES:
-        raise ValueError(f"{text!r} is not one of {', '.join(_STORES)}")
-    return text
-
-
-def parse_release(text: str) -> str:
-    """Return which release of Kafka it is; else ``ValueError``."""
-    release = kafka_release(text)
-    if release is None:
-        raise ValueError(f"{text!r} is not a release of Kafka")
-    return release
-
-
-def _time(text: str) -> int:
-    if not (value := parse_duration(text)):
-        raise ValueError("rates need a time above 0")
-    return value
-
-
-_STORES = ("persistent", "in-memory")
 #: What is about how lags are read → the argument of :func:`kstream_plan.snapshots.read`.
 READING = {
     "lags_tolerance": "lags_tolerance_ms",
     "lags_as_reported": "lags_as_reported",
     "rates_over": "rates_over_ms",
-}
-#: What is given as settings are and is none of Kafka's, and a value of each.
-_OTHER: Mapping[str, tuple[Callable[[str], SettingValue | float], str]] = {
-    "stores": (_stores, _STORES[0]),
-    "release": (parse_release, "3.4.1"),
-    "produce_rate": (parse_rate, "100/s"),
-    "restore_rate": (parse_restore_rate, "5000/s"),
-    "lags_tolerance": (parse_duration, "1m"),
-    "lags_as_reported": (parse_truth, "true"),
-    "rates_over": (_time, "1h"),
 }
 
 
@@ -109,11 +70,11 @@ def parse_setting(text: str) -> GivenSetting:
     if not name or not equals:
         raise ConfigError(f"{text!r} is not NAME=VALUE", fix="write session.timeout.ms=45s")
     try:
-        if key in _OTHER:
-            return GivenSetting(key, _OTHER[key][0](value))
-        return GivenSetting(*setting_from_text(name, value, "", other_names=tuple(map(kafka_name, _OTHER))))
+        if key in OWN_SETTINGS:
+            return GivenSetting(key, OWN_SETTINGS[key].parse(value))
+        return GivenSetting(*setting_from_text(name, value, "", other_names=tuple(map(kafka_name, OWN_SETTINGS))))
     except ValueError as error:
-        sample = _OTHER[key][1] if key in _OTHER else "5m"
+        sample = OWN_SETTINGS[key].sample if key in OWN_SETTINGS else "5m"
         raise ConfigError(f"{name}: {error}", fix=f"write {name}={sample}") from None
 
 

@@ -118,7 +118,7 @@ def entries_of(
     by_application: dict[str, list[HistoryEntry]] = defaultdict(list)
     for row, where in history_rows(path, stdin or sys.stdin.buffer):
         if row.get("kind") == "plan":
-            fix = "give --old-round and --new-round instead of --from and --to"
+            fix = "give --set old.round and new.round instead of --from and --to"
             raise SnapshotError("is a saved plan, not a history", where=printable(where), fix=fix)
         by_application[str(row.get("application_id"))].append(HistoryEntry(row, where, _time_of(row)))
     known = sorted(by_application)
@@ -387,7 +387,7 @@ def _unpacked(content: bytes, name: str) -> bytes:
         return unpacked(content)
     except TooLargeError as error:
         what = f"cannot be read: {error.strerror}"
-        raise SnapshotError(what, where=printable(name), fix="check the file, or raise --max-text") from None
+        raise SnapshotError(what, where=printable(name), fix="check the file, or raise --set max.text") from None
     except (OSError, EOFError, zlib.error) as error:
         raise broken_gzip(name, str(error)) from None
 

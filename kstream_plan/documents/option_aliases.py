@@ -15,12 +15,14 @@ class Alias(NamedTuple):
     prefix: what stands before the value there.
     value: that of a flag; empty: the old option takes one.
     others: prefixes that count instead where what stands before their colon is on the command line.
+    is_implied: the option says it by itself.
     """
 
     option: str
     prefix: str = ""
     value: str = ""
     others: tuple[str, ...] = ()
+    is_implied: bool = False
 
     def words(self, value: str, line: Sequence[str]) -> list[str]:
         """Return how the value is given now, in this command line."""
@@ -33,7 +35,16 @@ _SETTINGS = (
     *("balance.factor", "heartbeat.interval.ms", "produce.rate", "session.timeout.ms", "state.cleanup.delay.ms"),
     *("rack.aware.assignment.tags", "rack.aware.assignment.strategy", "lags.tolerance", "rates.over"),
     *("rack.aware.assignment.traffic_cost", "rack.aware.assignment.non_overlap_cost"),
+    *("draws", "draws.within", "java.home", "log.dates", "max.rounds", "max.text", "protocol", "record.size"),
+    *("new.round", "old.round", "timeout", "trigger"),
 )
+#: Flags that are values of ``--set`` now.
+_FLAGS = (
+    *("bounds", "full", "lags.as.reported", "one.bounce", "overwrite", "protocol.view", "ranges", "show.ranks"),
+    "what.if",
+)
+#: What was an option of its own and is one of ``--new``.
+_NEW = {"threads": "threads", "client-tags": "tags", "rack": "rack", "add-at": "at", "process-id": "id"}
 _DELAYS = ("connect-design-2:delay=", "connect-design-3:delay=")
 #: Every old option.
 ALIASES: Mapping[str, Alias] = {
@@ -41,13 +52,18 @@ ALIASES: Mapping[str, Alias] = {
         f"--{name.removesuffix('.ms').replace('.', '-').replace('_', '-')}": Alias("--set", f"{name}=")
         for name in _SETTINGS
     },
-    "--lags-as-reported": Alias("--set", "lags.as.reported=", value="true"),
+    **{f"--{name.replace('.', '-')}": Alias("--set", f"{name}=", value="true") for name in _FLAGS},
+    **{f"--{old}": Alias("--new", f"{key}=") for old, key in _NEW.items()},
+    "--no-what-if": Alias("--set", "what.if=", value="false"),
     "--max-learners": Alias("--design", "learner:max.learners="),
     "--scale-down-timeout": Alias("--design", "learner:scale.down.timeout.ms="),
     "--connect-delay": Alias("--design", _DELAYS[0], others=_DELAYS),
     "--connect-defer-join": Alias("--design", "connect-design-2:defer.join=", value="true"),
     "--connect-step": Alias("--design", "connect-design-3:step="),
     "--connect-pause": Alias("--design", "connect-design-3:pause="),
+    "--today": Alias("--now"),
+    "--all-groups": Alias("--group", value="*"),
+    "--final": Alias("--as-snapshot", is_implied=True),
     "--master": Alias("--spark-conf", "spark.master="),
     "--end-offsets": Alias("--metrics", "end="),
     "--start-offsets": Alias("--metrics", "start="),
@@ -74,6 +90,9 @@ def modern_words(words: Sequence[str], with_value: Collection[str]) -> ModernWor
         old, equals, value = word.partition("=")
         alias = ALIASES.get(old)
         if alias is not None and alias.option in with_value:
+            if alias.is_implied:
+                warnings.append(f"{old} goes with the next release: {alias.option} says it")
+                continue
             new_words = alias.words(value if equals else alias.value or "".join(islice(rest, 1)), words)
             modern += new_words
             warnings.append(f"{old} goes with the next release: write {shlex.join(new_words)}")

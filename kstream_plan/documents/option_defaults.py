@@ -32,16 +32,14 @@ KEYS = frozenset(
     re.findall(
         r"\S+",
         """
-        acceptable-recovery-lag add add-at all all-groups application-id as-of as-snapshot assignor baseline
-        bootstrap-server bounds broker-version client-tags color command-config connect-config connect-log
-        connect-status connect-url debug describe-text design draws draws-within every expect-digest
-        fail-on-changes fail-on-warning final for from full generation give-up-after group instance java-home
-        keep-going lags leader-log leave list log-dates max-rounds max-snapshot-age max-text max-warmup-replicas
-        metrics names new-round now num-standby-replicas offsets-topic old-round one-bounce out out-format
-        output over overwrite policy probing-rebalance-interval process-id protocol protocol-view quiet rack
-        ranges record-size remove replay report require-generation require-warm restart restore-rate round
-        scenario set show-ranks sort spark-conf stores streams-config task threads timeout to today top topology
-        trigger trust-reports-of vary verbose what-if where
+        acceptable-recovery-lag add all application-id as-of as-snapshot assignor baseline bootstrap-server
+        broker-version color command-config connect-config connect-log connect-status connect-url debug
+        describe-text design every expect-digest fail-on-changes fail-on-warning for from generation
+        give-up-after group instance keep-going lags leader-log leave list max-snapshot-age max-warmup-replicas
+        metrics names new now num-standby-replicas offsets-topic out out-format output over policy
+        probing-rebalance-interval quiet remove replay report require-generation require-warm restart
+        restore-rate round scenario set sort spark-conf stores streams-config task to top topology
+        trust-reports-of vary verbose where
         """,
     )
 )

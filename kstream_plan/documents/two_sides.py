@@ -181,7 +181,7 @@ def _check_snapshot(source: _Source) -> None:
     if source.content is None:
         check_paths([path])
     if number is not None:
-        fix = "leave --old-round or --new-round out"
+        fix = "leave out --set old.round or new.round"
         raise UsageError("a snapshot has no rounds", where=printable(path), fix=fix)
 
 

@@ -328,7 +328,7 @@ class WhatElse:
         if not _is_long(made):
             return None
         return _not_played(
-            f"one simulation has {made.summary.rebalances:,} rebalances", "--ranges simulates them as well"
+            f"one simulation has {made.summary.rebalances:,} rebalances", "--set ranges=true simulates them as well"
         )
 
     def _may_be_colder(self, made: Plan) -> bool:

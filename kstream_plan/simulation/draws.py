@@ -150,7 +150,7 @@ def _is_unplayed(outcome: Outcome) -> bool:
 def _others_not_played(found: Draws) -> Note:
     message = (
         "Other outcomes of the other random simulations were not simulated: they may take longer, have more cold "
-        f"starts, or not settle (--ranges --draws {found.number} simulates them)"
+        f"starts, or not settle (--set ranges=true --set draws={found.number} simulates them)"
     )
     return Note(ENDS_OF_OTHERS_NOT_PLAYED, message)
 

@@ -299,7 +299,7 @@ def _reason(made: Plan, condition: str, seen: _Seen | None) -> Note:
     if made.verdict.kind not in ("settled", "unfinished") or made.ends("settles")[0] == 0:
         message = "Whether the group settles is unknown: copies may never catch up"
         return Note("may-not-settle", f"{message} (--restore-rate and --set produce.rate tell)")
-    return Note("may-be-unsafe", "The simulation stops before the group has settled (--max-rounds)")
+    return Note("may-be-unsafe", "The simulation stops before the group has settled (--set max.rounds)")
 
 
 def most_cold(made: Plan, cold_handovers: int) -> int:

@@ -53,7 +53,7 @@ def scale_out(
             )
             for place in range(joining)
         )
-        where = "--process-id" if process_ids else "--add"
+        where = "--new id" if process_ids else "--add"
         events.append(Join(at_ms=add_at_ms, instances=instances, where=where))
     return Scenario(events=tuple(events))
 
@@ -74,12 +74,12 @@ def _check_ids(group: Group, process_ids: Sequence[str], joining: int) -> None:
     if len(process_ids) > joining:
         raise UsageError(
             f"{len(process_ids)} process ids for {joining} new instances",
-            fix="give one --process-id per new instance",
+            fix="give one --new id=ID per new instance",
         )
     twice = next((one for place, one in enumerate(process_ids) if one in process_ids[:place]), None)
     if twice is not None:
         fix = "give every new instance an id of its own"
-        raise UsageError(f"{twice!r} is given twice", where="--process-id", fix=fix)
+        raise UsageError(f"{twice!r} is given twice", where="--new id", fix=fix)
     hosts = {instance.host for instance in group.instances}
     for name in process_ids:
         if name in hosts:

@@ -1,4 +1,4 @@
-"""A fleet planned by one process and on the executors, in turn: wall-clock seconds, and that they say the same.
+"""A fleet planned by one process and on the executors, in turn: seconds, CPU time each, and that they say the same.
 
 Usage: ``python tests/benchmarks/fleet.py [APPLICATIONS [PAIRS]]`` (default 2,000 and 3). The first of each pair runs
 with ``spark.master=local[1]``, where nothing is spread. Everything is timed, the start of Java too.
@@ -7,24 +7,38 @@ with ``spark.master=local[1]``, where nothing is spread. Everything is timed, th
 from __future__ import annotations
 
 import os
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.helpers.fleets import write_fleet
 
 CORES = len(os.sched_getaffinity(0))
 
 
-def seconds(fleet: Path, master: str, out: Path) -> float:
+class Times(NamedTuple):
+    """Seconds by the clock, and of CPU time, Java's and of Python workers too."""
+
+    clock: float
+    cpu: float
+
+
+def times(fleet: Path, master: str, out: Path) -> Times:
     command = [sys.executable, "-m", "kstream_plan", "assign", str(fleet), "-q", "--out", str(out)]
     command += ["--spark-conf", f"spark.master={master}"]
-    start = time.perf_counter()
+    start, cpu = time.perf_counter(), _cpu()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - start
+    return Times(time.perf_counter() - start, _cpu() - cpu)
+
+
+def _cpu() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def main() -> None:
@@ -35,12 +49,14 @@ def main() -> None:
         write_fleet(folder / "fleet.jsonl", applications)
         ratios = []
         for _ in range(pairs):
-            alone = seconds(folder / "fleet.jsonl", "local[1]", folder / "alone")
-            spread = seconds(folder / "fleet.jsonl", f"local[{CORES}]", folder / "spread")
+            alone = times(folder / "fleet.jsonl", "local[1]", folder / "alone")
+            spread = times(folder / "fleet.jsonl", f"local[{CORES}]", folder / "spread")
             assert (folder / "alone").read_bytes() == (folder / "spread").read_bytes()
-            ratios.append(alone / spread)
+            ratios.append(alone.clock / spread.clock)
             load = os.getloadavg()[0]
-            print(f"one process {alone:.1f} s, {CORES} cores {spread:.1f} s: {ratios[-1]:.2f} times (load {load:.1f})")
+            cpu = ", ".join(f"{1_000 * each.cpu / applications:.1f}" for each in (alone, spread))
+            clock = f"one process {alone.clock:.1f} s, {CORES} cores {spread.clock:.1f} s: {ratios[-1]:.2f} times"
+            print(f"{clock}; CPU {cpu} ms an application (load {load:.1f})", flush=True)
         print(f"{applications:,} applications: {statistics.median(ratios):.2f} times as fast")
 
 

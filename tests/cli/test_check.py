@@ -24,7 +24,7 @@ from kstream_plan.render.check.markdown import MARK
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import captured_scenarios, plan_cases, simulation_cases
 
-TODAY = ["--today", "2026-11-21T13:02:40Z"]
+TODAY = ["--now", "2026-11-21T13:02:40Z"]
 
 
 @pytest.fixture
@@ -113,9 +113,9 @@ def test_a_rule_that_is_waived_is_in_a_policy(plan_file: str, capsys: pytest.Cap
 def test_today_decides_whether_a_waiver_is_in_force(plan_file: str) -> None:
     text = 'defaults: {max_moves: 1}\nwaivers: [{application: "S*", rule: max_moves, until: 2027-01-31, reason: x}]'
     waived = policy(text)[:2]
-    assert run(["check", plan_file, *waived, "--today", "2027-01-31"]) == 0
-    assert run(["check", plan_file, *waived, "--today", "2027-02-01"]) == 3
-    assert run(["check", plan_file, *waived, "--today", "tomorrow"]) == 2
+    assert run(["check", plan_file, *waived, "--now", "2027-01-31"]) == 0
+    assert run(["check", plan_file, *waived, "--now", "2027-02-01"]) == 3
+    assert run(["check", plan_file, *waived, "--now", "tomorrow"]) == 2
 
 
 def test_every_report_at_once(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -345,7 +345,7 @@ def test_every_report_says_which_application_could_not_be_simulated(
     Path("x.json").write_text("{}", encoding="utf-8")
     Path("stop.yaml").write_text("version: 1\nevents: [{at: 0s, leave: [i3]}]\n", encoding="utf-8")
     reports = ["--report", "json=r.json", "--report", "markdown=r.md", "--report", "junit=r.xml"]
-    arguments = ["--scenario", "stop.yaml", "--draws", "1", *TODAY]
+    arguments = ["--scenario", "stop.yaml", "--set", "draws=1", *TODAY]
     assert run(["check", "x.json", *arguments, *reports, "--report", "github=-", "--keep-going"]) == 1
     captured = capsys.readouterr()
     assert captured.err.startswith("kstream-plan: error: application 'payments', stop.yaml, line 2, column ")
@@ -355,7 +355,7 @@ def test_every_report_says_which_application_could_not_be_simulated(
     assert "kstream-plan: payments could not be checked" in Path("r.md").read_text(encoding="utf-8")
     assert "payments" in [suite.name for suite in JUnitXml.fromstring(Path("r.xml").read_bytes())]
     for command in (
-        ["simulate", "x.json", "stop.yaml", "--draws", "1"],
+        ["simulate", "x.json", "stop.yaml", "--set", "draws=1"],
         ["drain", "x.json", "i3"],
         ["check", "x.json", *arguments],
     ):
@@ -440,7 +440,7 @@ def before(plan_file: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("before")
 def test_what_would_happen_is_simulated_first_and_the_worst_draw_counts(capsys: pytest.CaptureFixture[str]) -> None:
-    two_more = ["check", "x.json", "--draws", "30", "--out", "made.json"]
+    two_more = ["check", "x.json", "--set", "draws=30", "--out", "made.json"]
     assert run([*two_more, "--add", "2", *policy("defaults: {max_moves: 19}")]) == 3
     text = capsys.readouterr().out
     assert "│ UNKNOWN: It is unknown whether 1 of 2 rules is kept: max_moves." in text
@@ -460,7 +460,7 @@ def test_what_would_happen_is_simulated_first_and_the_worst_draw_counts(capsys: 
 def test_the_least_time_is_played_for_a_plan_that_is_saved(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    two_more = ["check", "x.json", "--add", "2", "--draws", "1", *policy("defaults: {max_pause_per_task: 20s}")]
+    two_more = ["check", "x.json", "--add", "2", "--set", "draws=1", *policy("defaults: {max_pause_per_task: 20s}")]
     assert run([*two_more, "--out", "made.json"]) == 3
 
     def answer() -> list[str]:
@@ -482,7 +482,7 @@ def test_the_least_time_is_played_for_a_plan_that_is_saved(
 
 @pytest.mark.usefixtures("before")
 def test_a_page_of_a_check_says_the_least_time(capsys: pytest.CaptureFixture[str]) -> None:
-    two_more = ["x.json", "--add", "2", "--draws", "2"]
+    two_more = ["x.json", "--add", "2", "--set", "draws=2"]
     assert run(["check", *two_more, "--report", "html=check.html"]) == 0
     assert run(["simulate-scaleout", *two_more, "--report", "html=simulated.html"]) == 0
     of_check, simulated = (Path(f"{name}.html").read_text(encoding="utf-8") for name in ("check", "simulated"))
@@ -496,7 +496,7 @@ def test_a_cure_is_simulated_with_as_many_draws(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    arguments = ["check", "x.json", "--add", "2", "--draws", "10", *policy("defaults: {max_pause_per_task: 30s}")]
+    arguments = ["check", "x.json", "--add", "2", "--set", "draws=10", *policy("defaults: {max_pause_per_task: 30s}")]
     assert run(arguments) == 3
     [settings, measured] = re.findall(r"max\.warmup\.replicas=(\d+), then ([0-9.]+)s", capsys.readouterr().out)[0]
     assert float(measured) <= 30
@@ -526,16 +526,16 @@ def test_the_heading_counts_who_is_there_before_and_after(
 ) -> None:
     Path("events.yaml").write_text(f"version: 1\nevents: [{events}]\n", encoding="utf-8")
     rules = policy("defaults: {max_paused_tasks_at_once: 0}")
-    assert run(["check", "x.json", "--scenario", "events.yaml", "--draws", "3", *rules]) == 3
+    assert run(["check", "x.json", "--scenario", "events.yaml", "--set", "draws=3", *rules]) == 3
     assert capsys.readouterr().out.startswith(f"╭─ S1: {members} ─")
 
 
 @pytest.mark.usefixtures("before")
 def test_the_digest_of_the_snapshot_alone_is_enough(capsys: pytest.CaptureFixture[str]) -> None:
     digest = plan(captured_scenarios.before("scale-out")).digest
-    assert run(["check", "x.json", "--add", "2", "--draws", "3", "--expect-digest", digest]) == 0
+    assert run(["check", "x.json", "--add", "2", "--set", "draws=3", "--expect-digest", digest]) == 0
     other = plan(captured_scenarios.before("scale-out-traffic")).digest
-    assert run(["check", "x.json", "--add", "2", "--draws", "3", "--expect-digest", other]) == 3
+    assert run(["check", "x.json", "--add", "2", "--set", "draws=3", "--expect-digest", other]) == 3
     assert "NO: 1 of 2 rules is broken: --expect-digest." in capsys.readouterr().out
 
 
@@ -544,9 +544,9 @@ def test_the_digest_of_the_snapshot_alone_is_enough(capsys: pytest.CaptureFixtur
     ("arguments", "message"),
     [
         (["--add", "1", "--to", "5"], "--add and --to cannot be combined"),
-        (["--threads", "2"], "--threads goes with --add, --to or --scenario"),
-        (["--draws", "2"], "--draws goes with --add, --to or --scenario"),
-        (["--add", "1", "--trigger", "join"], "--trigger is for a rebalance that starts now"),
+        (["--new", "threads=2"], "--new goes with --add, --to or --scenario"),
+        (["--set", "draws=2"], "--set draws goes with --add, --to or --scenario"),
+        (["--add", "1", "--set", "trigger=join"], "--set trigger is for a rebalance that starts now"),
         (["--scenario", "stop.yaml", "--add", "1"], "--add is an event, too"),
         (["--to", "2"], "'S1' has 3 instances already, --to 2 is less"),
     ],

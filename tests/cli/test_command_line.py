@@ -78,7 +78,7 @@ def test_json_is_one_plan_a_line(reads: Any, capsys: pytest.CaptureFixture[str])
 
 def test_full_json_has_every_rounds_outcome(reads: Any, capsys: pytest.CaptureFixture[str]) -> None:
     reads("scale-out")
-    assert run(["assign", "x.json", "--output", "json", "--full"]) == 0
+    assert run(["assign", "x.json", "--output", "json", "--set", "full=true"]) == 0
     assert "decided" in json.loads(capsys.readouterr().out)["rounds"][0]
 
 
@@ -107,8 +107,8 @@ def test_several_applications_in_full_with_verbose(reads: Any, capsys: pytest.Ca
         (["settled"], ["--fail-on-changes"], 0),
         (["scale-out"], ["--fail-on-changes"], 5),
         (["never-ready"], ["--restore-rate", "1/s", "--set", "produce.rate=50/s"], 4),
-        (["scale-out"], ["--max-rounds", "3"], 4),
-        (["settled", "scale-out"], ["--fail-on-changes", "--max-rounds", "3"], 4),
+        (["scale-out"], ["--set", "max.rounds=3"], 4),
+        (["settled", "scale-out"], ["--fail-on-changes", "--set", "max.rounds=3"], 4),
         (["settled", "scale-out"], ["--fail-on-changes"], 5),
     ],
 )
@@ -175,11 +175,11 @@ def test_debug_shows_the_traceback_of_an_expected_error(reads: Any, capsys: pyte
         (["assign", "x", "--report", "png=x"], "--report: 'png' is not one of html, svg. Fix: write html=x or svg=x"),
         (["upgrade", "x", "--to", "streams-group"], "'streams-group' is not one of cooperative, streams, sessioned"),
         (["assign", "x", "--assignor", "magic"], "'magic' is not one of"),
-        (["assign", "x", "--trigger", "follow-up"], "'follow-up' is not one of"),
+        (["assign", "x", "--set", "trigger=follow-up"], "'follow-up' is not one of"),
         (["assign", "x", "--spark-conf", "a"], "'a' is not K=V"),
-        (["assign", "x", "--max-rounds", "0"], "0 is below 1"),
+        (["assign", "x", "--set", "max.rounds=0"], "0 is below 1"),
         (["assign", "x", "--output", "xml"], "xml"),
-        (["assign", "x", "--show-ranks", "--output", "json"], "--show-ranks is for people"),
+        (["assign", "x", "--set", "show.ranks=true", "--output", "json"], "--set show.ranks=true is for people"),
         (["assign", "x", "--set", "lags.tolerance=5m"], "--set lags.tolerance goes with --lags"),
         (["assign", "x", "--set", "rates.over=1h"], "--set rates.over goes with --lags"),
         (["assign", "x", "--lags", "y", "--set", "rates.over=0"], "rates need a time above 0"),
@@ -239,8 +239,8 @@ def test_what_this_tool_wrote_is_replaced(reads: Any, tmp_path: Path) -> None:
         reports = ["--report", f"html={page}", "--report", f"svg={picture}"]
         assert run(["assign", "x", "--out", str(plan), *reports]) == 0
     for _ in range(2):
-        assert run(["show", str(plan), "--final", "--as-snapshot", str(tmp_path / "end.json")]) == 0
-    assert run(["show", str(plan), "--final", "--as-snapshot", str(plan)]) == 1
+        assert run(["show", str(plan), "--as-snapshot", str(tmp_path / "end.json")]) == 0
+    assert run(["show", str(plan), "--as-snapshot", str(plan)]) == 1
 
 
 def test_a_bad_settings_file_is_found_before_anything_is_read(
@@ -329,8 +329,8 @@ def test_what_is_to_be_read_reaches_the_reader(reads: Any) -> None:
         "local[1]",
         "--spark-conf",
         "x.y=1=2",
-        "--java-home",
-        "/java",
+        "--set",
+        "java.home=/java",
     ]
     assert run(["assign", *arguments]) == 0
     ((paths, options),) = reader.asked
@@ -358,10 +358,10 @@ def test_rates_reach_the_plan(reads: Any, capsys: pytest.CaptureFixture[str]) ->
 
 def test_ranks_follow_the_table(reads: Any, capsys: pytest.CaptureFixture[str]) -> None:
     reads("scale-out")
-    assert run(["assign", "x", "--show-ranks"]) == 0
+    assert run(["assign", "x", "--set", "show.ranks=true"]) == 0
     legend = "\nrank 0: caught up (lag at most 100); any other rank is the lag in records\n"
     assert legend in capsys.readouterr().out
-    assert run(["assign", "x", "--show-ranks", "--output", "markdown"]) == 0
+    assert run(["assign", "x", "--set", "show.ranks=true", "--output", "markdown"]) == 0
     assert "| Task | Candidates, ranked |" in (shown := capsys.readouterr().out)
     assert f"<sub>{legend.strip()}</sub>" in shown
 
@@ -484,7 +484,7 @@ def test_a_plan_s_end_is_saved_as_a_snapshot(name: str, capsys: pytest.CaptureFi
     plan_file, end = tmp_path / "plan.json", tmp_path / name
     plan_file.write_text(plan_json(plan_cases.case("scale-out")), encoding="utf-8")
     target = name if name == "-" else str(end)
-    assert run(["show", str(plan_file), "--final", "--as-snapshot", target]) == 0
+    assert run(["show", str(plan_file), "--as-snapshot", target]) == 0
     shown = capsys.readouterr()
     assert shown.err == ""
     data = shown.out.encode() if name == "-" else end.read_bytes()
@@ -497,11 +497,9 @@ def test_a_plan_s_end_is_saved_as_a_snapshot(name: str, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--final"], "give --as-snapshot FILE as well"),
-        (["--as-snapshot", "end.json"], "give --final as well"),
-        (["--final", "--as-snapshot", "end.json", "--task", "0_0"], "leave out --round, --task"),
-        (["--final", "--as-snapshot", "end.json", "--output", "json"], "leave out --round, --task"),
-        (["--final", "--as-snapshot", "end.txt"], "does not say what to write"),
+        (["--as-snapshot", "end.json", "--task", "0_0"], "leave out --round, --task"),
+        (["--as-snapshot", "end.json", "--output", "json"], "leave out --round, --task"),
+        (["--as-snapshot", "end.txt"], "does not say what to write"),
     ],
 )
 def test_what_does_not_go_with_a_plan_s_end_is_a_usage_error(
@@ -518,10 +516,10 @@ def test_a_plan_that_does_not_hold_its_end_is_exit_code_1(capsys: pytest.Capture
     del document["end"]
     plan_file = tmp_path / "plan.json"
     plan_file.write_text(json.dumps(document), encoding="utf-8")
-    assert run(["show", str(plan_file), "--final", "--as-snapshot", str(tmp_path / "end.json")]) == 1
+    assert run(["show", str(plan_file), "--as-snapshot", str(tmp_path / "end.json")]) == 1
     assert "does not contain its end" in capsys.readouterr().err
     plan_file.write_text("\n".join([plan_json(plan_cases.case("settled"))] * 2), encoding="utf-8")
-    assert run(["show", str(plan_file), "--final", "--as-snapshot", str(tmp_path / "end.json")]) == 2
+    assert run(["show", str(plan_file), "--as-snapshot", str(tmp_path / "end.json")]) == 2
     assert "several plans" in capsys.readouterr().err
     assert os.listdir(tmp_path) == ["plan.json"]
 

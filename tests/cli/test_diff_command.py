@@ -47,15 +47,15 @@ def test_a_plan_alone_is_its_beginning_and_its_end(plans: Path, capsys: Capture)
 
 def test_rounds_pick_from_plans(plans: Path, capsys: Capture) -> None:
     path = str(plans / "scale-out.json")
-    assert run(["diff", path, "--new-round", "1"]) == 0
+    assert run(["diff", path, "--set", "new.round=1"]) == 0
     assert capsys.readouterr().out == to_table(diff_cases.case("scale-out-begins"))
-    assert run(["diff", path, "--new-round", "1", "--protocol-view"]) == 0
+    assert run(["diff", path, "--set", "new.round=1", "--set", "protocol.view=true"]) == 0
     assert "All 10 consumers rejoin at once" in capsys.readouterr().out
-    assert run(["diff", path, "--new-round", "1", "--protocol-view", "--output", "markdown"]) == 0
+    assert run(["diff", path, "--set", "new.round=1", "--set", "protocol.view=true", "--output", "markdown"]) == 0
     assert "All 10 consumers rejoin at once" in capsys.readouterr().out
-    assert run(["diff", path, path, "--old-round", "3", "--new-round", "3", "--fail-on-changes"]) == 0
+    assert run(["diff", path, path, "--set", "old.round=3", "--set", "new.round=3", "--fail-on-changes"]) == 0
     assert "Nothing changed." in capsys.readouterr().out
-    assert run(["diff", path, path, "--old-round", "3", "--fail-on-changes"]) == 5
+    assert run(["diff", path, path, "--set", "old.round=3", "--fail-on-changes"]) == 5
 
 
 def test_a_plan_that_begins_where_the_other_ends_tells_the_way(plans: Path, capsys: Capture) -> None:
@@ -85,9 +85,9 @@ def test_several_applications_are_paired_by_their_names(plans: Path, capsys: Cap
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["scale-out.json", "--new-round", "99"], 2, "no round 99.*rounds 1 to 22"),
+        (["scale-out.json", "--set", "new.round=99"], 2, "no round 99.*rounds 1 to 22"),
         (["scale-out.json", "settled.json", "--from", "3"], 2, "pick from one history"),
-        (["history.jsonl", "--from", "3", "--new-round", "1"], 2, "a history has no rounds"),
+        (["history.jsonl", "--from", "3", "--set", "new.round=1"], 2, "a history has no rounds"),
         (["history.jsonl"], 2, "one side is not enough"),
         (["missing.json"], 1, "missing.json.*does not exist"),
         (["scale-out.json", "missing.json"], 1, "missing.json.*does not exist"),
@@ -149,7 +149,7 @@ def test_snapshots_are_read_with_one_spark(spark: object, tmp_path: Path, capsys
     document = json.loads(capsys.readouterr().out)
     assert (document["old"]["generation"], document["new"]["generation"]) == (3, 4)
     assert document["totals"]["classes"]["orphaned"] == 4
-    assert run(["diff", old, new, "--old-round", "1"]) == 2
+    assert run(["diff", old, new, "--set", "old.round=1"]) == 2
     assert "a snapshot has no rounds" in capsys.readouterr().err
     (tmp_path / "join.json").write_text(json.dumps(captured.rows("scale-out", "inputs")[1]), encoding="utf-8")
     assert run(["diff", str(tmp_path / "join.json"), str(tmp_path / "plan.json"), "--output", "json"]) == 0

@@ -98,8 +98,8 @@ def test_a_single_snapshot_and_a_history_before_the_plan_are_sides_as_ever(files
     [
         (["--from", "2027-01-01T00:00:00Z"], "in that time"),
         (["--from", "noon"], "'noon' is not a time"),
-        (["--from", "7", "--old-round", "1"], "a history has no rounds"),
-        (["--from", "7", "--protocol-view"], "--protocol-view is of one generation"),
+        (["--from", "7", "--set", "old.round=1"], "a history has no rounds"),
+        (["--from", "7", "--set", "protocol.view=true"], "--set protocol.view=true is of one generation"),
         (["--from", "7", "--application-id", "payments"], "payments"),
     ],
 )

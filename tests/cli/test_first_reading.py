@@ -12,7 +12,7 @@ from tests.helpers.screens import EXAMPLES, folder_of, run_in
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark"), pytest.mark.xdist_group("spark")]
 
 _LATER = "--now 2026-11-22T15:00:00Z"
-_BY_POLICY = "--add 2 --draws 1 --vary max.warmup.replicas=2,4"
+_BY_POLICY = "--add 2 --set draws=1 --vary max.warmup.replicas=2,4"
 
 
 def said(words: str) -> str:
@@ -27,7 +27,7 @@ def said(words: str) -> str:
 def test_a_check_and_a_comparison_by_policy_say_when_the_plan_begins() -> None:
     """Limits go by ``--now``, the plan begins with the snapshot."""
     assert "; plan begins 2026-11-22 12:00:00 UTC" in said(
-        f"check before.json --add 2 --draws 1 --policy never.yaml {_LATER}"
+        f"check before.json --add 2 --set draws=1 --policy never.yaml {_LATER}"
     )
     assert "; plans begin then" in said(f"compare before.json {_BY_POLICY} --policy never.yaml {_LATER}")
     assert "begin then" not in said(f"compare before.json {_BY_POLICY}")
@@ -39,7 +39,7 @@ def test_no_command_is_told_where_no_alternative_keeps_to_the_policy() -> None:
 
 
 def test_who_crashes_or_stops_does_not_leave() -> None:
-    text = said("simulate before.json gone.yaml --no-what-if --restore-rate 300/s")
+    text = said("simulate before.json gone.yaml --set what.if=false --restore-rate 300/s")
     assert ": 1 crash, 1 stop, " in text
     assert "crashed" in text
     assert "stopped" in text
@@ -68,7 +68,7 @@ def test_a_lost_zone_names_why_tasks_start_cold_what_avoids_it_and_which_more_ma
     assert "7 at least 40m18s 0 to 4 40m18s" in text
     crash = "version: 1\nevents:\n  - {at: 0s, crash: [orders-0, orders-1]}\n"
     (folder_of("classic-5") / "crash.yaml").write_text(crash, encoding="utf-8")
-    lost = f"simulate {zones}/orders.json crash.yaml --no-what-if"
+    lost = f"simulate {zones}/orders.json crash.yaml --set what.if=false"
     assert "4 tasks that start cold still restore then: until when is unknown." in said(lost)
     assert "4 tasks that start cold still restore then: all tasks run after about 4m45s." in said(f"{lost} {rate}")
     tagged = said(f"{lost} {rate} --set rack.aware.assignment.tags=zone")
@@ -77,7 +77,7 @@ def test_a_lost_zone_names_why_tasks_start_cold_what_avoids_it_and_which_more_ma
 
 def test_without_standbys_the_only_copy_of_what_an_instance_ran_is_gone() -> None:
     example = EXAMPLES / "scale-out"
-    text = said(f"simulate {example}/before.json {example}/scenario.yaml --draws 1 --no-what-if")
+    text = said(f"simulate {example}/before.json {example}/scenario.yaml --set draws=1 --set what.if=false")
     cause = "the only copy of each task was on an instance that is gone (num.standby.replicas=0), so it restores first."
     assert cause in text
     assert "all copies" not in text
@@ -129,7 +129,7 @@ def test_generations_of_a_log_without_their_numbers_have_one_number_in_every_com
 def test_a_connect_worker_that_returns_has_one_member_id_in_the_plan() -> None:
     workers, back = EXAMPLES / "connect" / "workers.json", folder_of("classic-5") / "back.yaml"
     back.write_text("version: 1\nevents:\n  - {at: 0s, bounce: {instances: all, restart: 20s}}\n", encoding="utf-8")
-    text = said(f"simulate {workers} back.yaml --no-what-if")
+    text = said(f"simulate {workers} back.yaml --set what.if=false")
     assert "its member id is random. The plan uses the old id, because the new one is unknown: with " in text
 
 
@@ -142,7 +142,7 @@ def test_every_command_says_in_the_same_words_that_other_settings_take_a_restart
         f"why {orders} {more}",
         f"bounce {orders} --stores persistent --instance orders-1 {more} {now}",
         f"drain {orders} orders-1 {more} {now}",
-        f"compare {orders} --add 1 --draws 1 --vary max.warmup.replicas=2,8",
+        f"compare {orders} --add 1 --set draws=1 --vary max.warmup.replicas=2,8",
         f"simulate {orders} {EXAMPLES}/zones/zone-a-lost.yaml",
         f"drain {EXAMPLES}/scale-out/before.json i3 --now 2026-11-21T13:00:39Z",
         f"drain {EXAMPLES}/connect/workers.json 10.0.0.1:8083 --now 2026-11-22T12:00:10Z",
@@ -162,7 +162,7 @@ def test_a_streams_group_that_scales_out_starts_tasks_cold_because_it_has_no_war
     group = EXAMPLES / "streams-group"
     files = f"--describe-text {group}/group.txt --topology {group}/topology.txt"
     run_in("classic-5", f"snapshot {files} --broker-version 4.2 --out streams.json")
-    text = said("simulate-scaleout streams.json --add 1 --draws 1")
+    text = said("simulate-scaleout streams.json --add 1 --set draws=1")
     assert (
         "6 cold starts: a streams group has no warm-ups, and moves a task before its state is restored there. " in text
     )

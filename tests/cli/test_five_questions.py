@@ -28,20 +28,20 @@ _CLASSIC: Mapping[str, tuple[str, ...]] = {
         "why joined.json",
     ),
     "two join": (
-        "simulate-scaleout before.json --add 2 --draws 1 --no-what-if",
-        "simulate before.json two.yaml --draws 1 --no-what-if",
-        "check before.json --add 2 --draws 1 --policy policy.yaml",
-        "check before.json --scenario two.yaml --draws 1 --policy policy.yaml",
-        "compare before.json --add 2 --draws 1 --vary max.warmup.replicas=2,4",
-        "compare before.json --scenario two.yaml --draws 1 --vary max.warmup.replicas=2,4",
+        "simulate-scaleout before.json --add 2 --set draws=1 --set what.if=false",
+        "simulate before.json two.yaml --set draws=1 --set what.if=false",
+        "check before.json --add 2 --set draws=1 --policy policy.yaml",
+        "check before.json --scenario two.yaml --set draws=1 --policy policy.yaml",
+        "compare before.json --add 2 --set draws=1 --vary max.warmup.replicas=2,4",
+        "compare before.json --scenario two.yaml --set draws=1 --vary max.warmup.replicas=2,4",
     ),
     "two join, in as many simulations as each command takes": (
-        "simulate-scaleout before.json --add 2 --no-what-if",
+        "simulate-scaleout before.json --add 2 --set what.if=false",
         "check before.json --add 2 --policy policy.yaml",
         "compare before.json --add 2 --vary max.warmup.replicas=2,4",
     ),
     "one stops": (
-        f"simulate-scaleout before.json --remove orders-1 --no-what-if {NOW}",
+        f"simulate-scaleout before.json --remove orders-1 --set what.if=false {NOW}",
         f"check before.json --remove orders-1 --policy policy.yaml {NOW.replace('--now', '--as-of')}",
         f"compare before.json --remove orders-1 --vary max.warmup.replicas=2,4 {NOW}",
         f"drain before.json orders-1 {NOW}",
@@ -50,7 +50,7 @@ _CLASSIC: Mapping[str, tuple[str, ...]] = {
 _STREAMS = {
     "two have joined": ("assign joined.json", "check joined.json --policy policy.yaml", "fleet joined.json"),
     "two join": (
-        "simulate-scaleout before.json --add 2 --no-what-if",
+        "simulate-scaleout before.json --add 2 --set what.if=false",
         "check before.json --add 2 --policy policy.yaml",
     ),
 }
@@ -62,7 +62,7 @@ _CONNECT = {
         "fleet joined.json",
     ),
     "two join": (
-        "simulate-scaleout before.json --add 2 --no-what-if",
+        "simulate-scaleout before.json --add 2 --set what.if=false",
         "check before.json --add 2 --policy policy.yaml",
         "compare before.json --add 2 --vary design=connect,connect-eager",
     ),
@@ -193,8 +193,8 @@ READERS: Mapping[str, Callable[[Mapping[str, Any], str], Figures]] = {
 
 #: One crash, with what starts cold: asked of every command that can answer.
 _CRASH = (
-    "simulate before.json crash.yaml --no-what-if",
-    "simulate-scaleout before.json --remove orders-1 --no-what-if",
+    "simulate before.json crash.yaml --set what.if=false",
+    "simulate-scaleout before.json --remove orders-1 --set what.if=false",
     "compare before.json --scenario crash.yaml --vary max.warmup.replicas=2,4",
     "check before.json --scenario crash.yaml --policy strict.yaml",
     "check before.json --remove orders-1 --policy strict.yaml",

@@ -224,7 +224,16 @@ def test_what_is_there_stays_unless_it_is_to_be_replaced(
     command = ["assign", applications, "--quiet", "--keep-going", "--out", str(folder), "--out-format", "jsonl"]
     folder.mkdir()
     (folder / "mine.txt").write_text("mine")
-    for more, said in ((), "exists already"), (("--overwrite",), "is no data set that was written so"):
+    for more, said in (
+        ((), "exists already"),
+        (
+            (
+                "--set",
+                "overwrite=true",
+            ),
+            "is no data set that was written so",
+        ),
+    ):
         assert run([*command, *more]) == 1
         assert said in capsys.readouterr().err
         assert kept(tmp_path) == {"results/mine.txt": b"mine"}
@@ -240,9 +249,9 @@ def test_what_is_there_stays_unless_it_is_to_be_replaced(
     with monkeypatch.context() as broken:
         broken.setattr(data_set.DataSet, "_rename", fail)
         with pytest.raises(OSError, match="no space"):
-            run([*command, "--overwrite"])
+            run([*command, "--set", "overwrite=true"])
     assert kept(tmp_path) == first
-    assert run([*command, "--overwrite"]) == 1
+    assert run([*command, "--set", "overwrite=true"]) == 1
     assert kept(tmp_path).keys() != first.keys()
     assert [path.name for path in tmp_path.iterdir()] == ["results"]
 
@@ -257,7 +266,7 @@ def test_without_going_on_nothing_is_written(applications: str, tmp_path: Path) 
     ("arguments", "said"),
     [
         (["--out-format", "parquet"], "name a folder for them with --out"),
-        (["--overwrite", "--out", "x"], "--overwrite goes with --out-format"),
+        (["--set", "overwrite=true", "--out", "x"], "--set overwrite=true goes with --out-format"),
     ],
 )
 def test_options_that_do_not_go_together(arguments: list[str], said: str, capsys: Capture) -> None:

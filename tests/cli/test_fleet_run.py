@@ -59,9 +59,9 @@ def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     "arguments",
     [
         ["assign", "--output", "json"],
-        ["assign", "--verbose", "--show-ranks", "--fail-on-changes"],
-        ["simulate-scaleout", "--add", "1", "--draws", "3", "--verbose", "--output", "markdown"],
-        ["check", "--full", "--require-generation", "9"],
+        ["assign", "--verbose", "--set", "show.ranks=true", "--fail-on-changes"],
+        ["simulate-scaleout", "--add", "1", "--set", "draws=3", "--verbose", "--output", "markdown"],
+        ["check", "--set", "full=true", "--require-generation", "9"],
     ],
     ids=["lines", "tables", "simulations", "a check"],
 )
@@ -88,7 +88,7 @@ def test_of_a_check_comes_back_what_is_told_of_it_and_no_plan(
     policy.write_text("version: 1\ndefaults:\n  max_moves: 0\n  max_rebalances: {limit: 1, level: warning}\n")
     forms = ("json", "markdown", "junit", "github", "html")
     reports = [word for form in forms for word in ("--report", f"{form}={tmp_path / form}")]
-    command = ["check", applications, "--policy", str(policy), "--today", "2026-11-22"]
+    command = ["check", applications, "--policy", str(policy), "--now", "2026-11-22"]
 
     def told(*, spread: bool) -> tuple[Any, list[bytes]]:
         return said([*command, *reports], spread=spread), [(tmp_path / form).read_bytes() for form in forms]
@@ -114,7 +114,15 @@ def with_broken_ones(tmp_path: Path) -> str:
 
 def test_a_broken_application_does_not_take_the_others_along(with_broken_ones: str, said: Any, tmp_path: Path) -> None:
     """Of the four that can be read only one has the instance that is to stop: three go wrong in the work itself."""
-    command = ["simulate-scaleout", with_broken_ones, "--remove", "application-00003-0", "--draws", "1", "--keep-going"]
+    command = [
+        "simulate-scaleout",
+        with_broken_ones,
+        "--remove",
+        "application-00003-0",
+        "--set",
+        "draws=1",
+        "--keep-going",
+    ]
     assert said(command, spread=True) == said(command, spread=False)
     code, out, err = said([*command, "--out", str(tmp_path / "plans")], spread=True)
     assert code == 1

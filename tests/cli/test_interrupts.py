@@ -193,7 +193,7 @@ def test_an_interrupt_while_java_starts_ends_java_too(tmp_path: Path) -> None:
     java.parent.mkdir()
     java.write_text(f"#!/bin/sh\necho $$ >> {pids}\nexec sleep 60\n")
     java.chmod(0o755)
-    command = [sys.executable, "-m", "kstream_plan", "assign", SNAPSHOT, "--java-home", str(tmp_path)]
+    command = [sys.executable, "-m", "kstream_plan", "assign", SNAPSHOT, "--set", f"java.home={tmp_path}"]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )

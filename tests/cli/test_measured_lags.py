@@ -193,7 +193,7 @@ def _measuring(monkeypatch: pytest.MonkeyPatch, *groups: dict[str, Any]) -> None
     [
         ["assign", "x.json"],
         ["drain", "x.json", "two", *NOW],
-        ["simulate-scaleout", "x.json", "--add", "1", "--draws", "1"],
+        ["simulate-scaleout", "x.json", "--add", "1", "--set", "draws=1"],
     ],
 )
 def test_every_command_that_plans_takes_them(
@@ -288,7 +288,11 @@ def test_a_check_says_in_every_form_which_options_would_tell(
     found = {
         finding["rule"]: finding for finding in json.loads(Path("report.json").read_text())["plans"][0]["findings"]
     }
-    assert found["max_cold_handovers"]["settled_by"] == ["--metrics", "--set produce.rate", "--trust-reports-of 60m"]
+    assert found["max_cold_handovers"]["settled_by"] == [
+        "--metrics",
+        "--set produce.rate",
+        "--trust-reports-of 60m",
+    ]
     assert found["max_moves"]["settled_by"] == []
     assert run([*asked, "--trust-reports-of", "60m"]) == 3
     assert "To find out" not in capsys.readouterr().out
@@ -419,7 +423,7 @@ def test_what_is_strange_about_a_scrape_is_said_once_for_several_groups(
     file.write_text(odd)
     for asked in (
         ["assign", "x.json", "--verbose"],
-        ["simulate-scaleout", "x.json", "--add", "1", "--draws", "1", "-v"],
+        ["simulate-scaleout", "x.json", "--add", "1", "--set", "draws=1", "-v"],
     ):
         assert run([*asked, "--metrics", str(file)]) == 0
         shown = capsys.readouterr()

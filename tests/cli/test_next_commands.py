@@ -95,7 +95,20 @@ def test_settings_are_carried_one_by_one_unless_the_command_has_them() -> None:
         assert line.text.endswith(expected), line.text
 
 
+def test_what_set_gives_a_command_is_carried_to_those_that_take_it() -> None:
+    words = ("--set", "draws=3", "--set", "max.rounds=9", "--set", "protocol=eager")
+    for command, expected in (
+        ("kstream-plan why SNAPSHOT", "kstream-plan why a --set protocol=eager"),
+        ("kstream-plan simulate-scaleout SNAPSHOT --add 2", "--add 2 --set draws=3 --set protocol=eager"),
+    ):
+        page = Page(title="", lines=(Line("next", "n", command),))
+        source = input_of(["a"], "", is_plural=False, option_words=[("settings", words)])
+        [line] = with_commands(page, source.command).lines
+        assert line.text.endswith(expected), line.text
+
+
 CHANGES = {
+    "protocol=eager": "--set protocol=eager",
     "max.warmup.replicas=4": "--max-warmup-replicas 4",
     "probing.rebalance.interval.ms=60000": "--probing-rebalance-interval 60000",
     "session.timeout.ms=30000": "--set session.timeout.ms=30000",
@@ -168,7 +181,7 @@ def _small_inputs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             ["simulate-scaleout", NAME, "--remove", "two", *NOW, *STORES],
         ),
         (["bounce", NAME, "--instance", "two", "--restart", "5s", *NOW], ["drain", NAME, "two", *NOW]),
-        (["assign", NAME, "--max-rounds", "1"], ["why", NAME]),
+        (["assign", NAME, "--set", "max.rounds=1"], ["why", NAME]),
         (["assign", SETTLED], ["simulate-scaleout", SETTLED, "--add", "1"]),
         (["bounce", SETTLED, "--restart", "5s"], ["bounce", SETTLED, "--out", "restart.yaml", "--restart", "5s"]),
         (["check", SETTLED, *NOW], ["assign", SETTLED]),
@@ -187,7 +200,7 @@ def test_the_next_command_runs(command: list[str], expected: list[str], capsys: 
     without_path = [["SNAPSHOT" if word == command[1] else word for word in words] for words in commands]
     in_json = without_path if command[0] == "assign" else commands
     assert _next_in_json(command, capsys) == ([] if command[0] == "fleet" else in_json)
-    draws = ["--draws", "1"] if expected[0] == "simulate-scaleout" else []
+    draws = ["--set", "draws=1"] if expected[0] == "simulate-scaleout" else []
     assert run([*expected, *draws, "-q"]) in (0, 3, 4)
 
 

@@ -21,6 +21,7 @@ from kstream_plan.cli.application import application
 from kstream_plan.cli.color import AUTO, set_color_mode
 from kstream_plan.cli.command_help import COMMANDS, WITHOUT_FILE
 from kstream_plan.cli.options.defaults import option_keys, option_variables
+from kstream_plan.cli.options.parameters import COMMON
 from kstream_plan.documents.option_defaults import FILE, FILE_VARIABLE, KEYS, find_defaults
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.simulation.one_plan import plan
@@ -41,7 +42,7 @@ def _with_spark(test: Any) -> Any:
 
 #: The tests of options, and variables of the program that are none.
 OF_OPTIONS = (Path(__file__), Path(__file__).with_name("test_set.py"))
-OTHER_VARIABLES = {"KSTREAM_PLAN_NO_CACHE", FILE_VARIABLE}
+OTHER_VARIABLES = {"KSTREAM_PLAN_NO_CACHE", "KSTREAM_PLAN_JAVA_HOME", FILE_VARIABLE}
 #: A value for each form of value that an option takes; else the first of those that are listed.
 SAMPLES = {
     **{"N": "3", "DURATION": "90s", "RATE": "70/s", "SIZE": "3MiB", "BYTES": "300", "CONDITION": "cold > 0"},
@@ -50,6 +51,7 @@ SAMPLES = {
         "K=V": "name=value",
         "K=V,...": "zone=a",
         "NAME=VALUE": "session.timeout.ms=30s",
+        "KEY=VALUE": "rack=a",
         "NAME=V,V...": "max.warmup.replicas=2,4",
         "HOST:PORT": "b:9092",
     },
@@ -107,7 +109,8 @@ def parse(command: str, words: Sequence[str] = (), environment: Mapping[str, str
             values = {
                 name: list(value) if isinstance(value, tuple) else value for name, value in context.params.items()
             }
-            return Parsed(values, {name: context.get_parameter_source(name).name for name in [*values, "color"]})
+            sources = {name: context.get_parameter_source(name) for name in [*values, "color"]}
+            return Parsed(values, {name: source.name for name, source in sources.items() if source is not None})
 
 
 def toml(option: Any, text: str) -> str:
@@ -117,8 +120,13 @@ def toml(option: Any, text: str) -> str:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_of_every_command_is_given_by_file_and_environment(command: str) -> None:
     for option in options_of(command):
+        by_set = APP.commands[command].by_set
+        if (option.name == "spark_conf" and "spark_conf" not in by_set) or (option.name == "settings" and not by_set):
+            continue
         key, text, name = option_keys(option)[0], sample(option), option.name if option.expose_value else "color"
         needed = "to = 'streams'\n" if command == "upgrade" and key != "to" else ""
+        if key == "set" and "settings" not in by_set:
+            text = "max.text=1MiB"
         line = parse(command, [f"--{key}"] if option.is_flag else [f"--{key}", text])
         if key == "to" and command == "upgrade":
             line = parse(command, ["--to", text])
@@ -154,11 +162,10 @@ def test_no_variable_of_an_option_means_something_else() -> None:
 VALUES: dict[str, list[tuple[str, Any]]] = {
     "max-warmup-replicas": [(str(number), number) for number in (3, 4, 5, 6)],
     "restore-rate": [(f'"{number}/s"', float(number)) for number in (3, 4, 5, 6)],
-    "timeout": [(f'"{number}s"', 1000 * number) for number in (3, 4, 5, 6)],
+    "probing-rebalance-interval": [(f'"{number}m"', 60_000 * number) for number in (3, 4, 5, 6)],
     "metrics": [(f'["{name}"]', [name]) for name in "abcd"],
     "output": [(f'"{name}"', name) for name in ("json", "markdown", "table", "json")],
-    "full": [("true", True), ("false", False), ("true", True), ("false", False)],
-    "what-if": [("false", False), ("true", True), ("false", False), ("true", True)],
+    "keep-going": [("true", True), ("false", False), ("true", True), ("false", False)],
 }
 
 
@@ -189,7 +196,7 @@ def test_the_command_line_beats_the_environment_beats_the_table_beats_the_top_le
     text = values["line"][0].strip('[]"')
     if "line" in sources:
         words = {"true": [f"--{key}"], "false": [f"--no-{key}"]}.get(text, [f"--{key}", text])
-        if words == ["--no-full"]:
+        if words == ["--no-keep-going"]:
             words, sources = [], sources - {"line"}
     if "variable" in sources:
         variable = {f"KSTREAM_PLAN_{key.replace('-', '_').upper()}": values["variable"][0].strip('[]"')}
@@ -283,11 +290,12 @@ def test_a_variable_that_is_refused_is_named(
     monkeypatch.setenv("KSTREAM_PLAN_RESTORE_RATE", "fast")
     assert failure(capsys).startswith("KSTREAM_PLAN_RESTORE_RATE: ")
     monkeypatch.setenv("KSTREAM_PLAN_RESTORE_RATE", "")
-    monkeypatch.setenv("KSTREAM_PLAN_FULL", "maybe")
+    monkeypatch.setenv("KSTREAM_PLAN_KEEP_GOING", "maybe")
     assert (
-        failure(capsys) == "KSTREAM_PLAN_FULL: 'maybe' is neither true nor false. Fix: see kstream-plan assign --help"
+        failure(capsys)
+        == "KSTREAM_PLAN_KEEP_GOING: 'maybe' is neither true nor false. Fix: see kstream-plan assign --help"
     )
-    monkeypatch.setenv("KSTREAM_PLAN_FULL", "")
+    monkeypatch.setenv("KSTREAM_PLAN_KEEP_GOING", "")
     assert parse("assign").values["restore_rate"] is None
     monkeypatch.setenv("KSTREAM_PLAN_COLOR", "red")
     assert failure(capsys).startswith("KSTREAM_PLAN_COLOR: 'red' is not one of")
@@ -298,24 +306,24 @@ def test_the_nearest_file_up_to_the_root_of_the_checkout_counts(
 ) -> None:
     deep = tmp_path / "checkout" / "a" / "b"
     deep.mkdir(parents=True)
-    (tmp_path / FILE).write_text("full = true")
+    (tmp_path / FILE).write_text("fail-on-changes = true")
     monkeypatch.chdir(deep)
-    (tmp_path / "checkout" / FILE).write_text("bounds = true")
+    (tmp_path / "checkout" / FILE).write_text("keep-going = true")
     assert find_defaults() is None  # no checkout: what is above is not looked at
     (tmp_path / "checkout" / ".git").write_text("gitdir: elsewhere")
-    assert parse("assign").values["bounds"]
-    assert not parse("assign").values["full"]
+    assert parse("assign").values["keep_going"]
+    assert not parse("assign").values["fail_on_changes"]
     (deep.parent / "pyproject.toml").write_text("[project]\nname = 'kstream-plan-user'")
-    assert parse("assign").values["bounds"]
+    assert parse("assign").values["keep_going"]
     (deep.parent / "pyproject.toml").write_text("[tool.kstream-plan]\nreplay = true")
     assert parse("assign").values["replay"]
-    assert not parse("assign").values["bounds"]
+    assert not parse("assign").values["keep_going"]
     (deep.parent / FILE).write_text("")
     assert not parse("assign").values["replay"]
     monkeypatch.setenv(FILE_VARIABLE, str(tmp_path / FILE))
-    assert parse("assign").values["full"]
+    assert parse("assign").values["fail_on_changes"]
     monkeypatch.setenv(FILE_VARIABLE, "/dev/null")
-    assert not parse("assign").values["full"]
+    assert not parse("assign").values["fail_on_changes"]
 
 
 def test_paths_count_from_the_folder_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -343,23 +351,26 @@ def test_every_option_that_takes_a_file_is_known_as_one() -> None:
 
 
 def test_single_values_numbers_and_times_are_taken_as_they_are_written() -> None:
-    Path(FILE).write_text("metrics = 'one'\nmax-warmup-replicas = 4\nas-of = 2026-11-21T12:00:00Z\nrack = ['a', 'b']\n")
+    Path(FILE).write_text(
+        "metrics = 'one'\nmax-warmup-replicas = 4\nas-of = 2026-11-21T12:00:00Z\nnew = ['rack=a', 'rack=b']\n"
+    )
     assert parse("assign").values["metrics"] == ["one"]
     assert parse("assign").values["max_warmup_replicas"] == 4
     assert parse("assign").values["as_of"] == "2026-11-21T12:00:00Z"
-    assert parse("simulate-scaleout").values["rack"] == ["a", "b"]
-    assert parse("simulate-scaleout", environment={"KSTREAM_PLAN_RACK": "c d"}).values["rack"] == ["c", "d"]
+    assert parse("simulate-scaleout").values["new"] == [("rack", "a"), ("rack", "b")]
+    both = parse("simulate-scaleout", environment={"KSTREAM_PLAN_NEW": "rack=c threads=2"}).values["new"]
+    assert both == [("rack", "c"), ("threads", 2)]
     assert parse("check", environment={"KSTREAM_PLAN_BASELINE": "c d"}).values["baseline"] == ["c", "d"]
-    assert parse("check", environment={"KSTREAM_PLAN_TODAY": "2026-11-21"}).values["now"] is not None
+    assert parse("check", environment={"KSTREAM_PLAN_NOW": "2026-11-21"}).values["now"] is not None
 
 
 @_with_spark
 def test_verbose_says_where_values_are_from_and_the_answer_is_the_same(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert run(["assign", str(SNAPSHOT), "--restore-rate", "5000/s", "--full", "--output", "json"]) == 0
+    assert run(["assign", str(SNAPSHOT), "--restore-rate", "5000/s", "--set", "full=true", "--output", "json"]) == 0
     answer = capsys.readouterr()
-    Path(FILE).write_text("\nrestore-rate = '5000/s'\nset = 'session.timeout.ms=45s'\n[assign]\nfull = true\n")
+    Path(FILE).write_text("\nrestore-rate = '5000/s'\nset = 'session.timeout.ms=45s'\n[assign]\nset = ['full=true']\n")
     monkeypatch.setenv("KSTREAM_PLAN_OUTPUT", "json")
     assert run(["assign", str(SNAPSHOT)]) == 0
     assert capsys.readouterr() == answer
@@ -367,32 +378,34 @@ def test_verbose_says_where_values_are_from_and_the_answer_is_the_same(
     verbose = capsys.readouterr()
     assert verbose.out == answer.out
     assert verbose.err.splitlines() == [
-        "kstream-plan: note: --full true from kstream-plan.toml, line 5",
         "kstream-plan: note: --output json from KSTREAM_PLAN_OUTPUT",
         "kstream-plan: note: --restore-rate 5000/s from kstream-plan.toml, line 2",
         "kstream-plan: note: --set session.timeout.ms=45s from kstream-plan.toml, line 3",
+        "kstream-plan: note: --set full=true from kstream-plan.toml, line 5",
     ]
 
 
 def test_a_java_for_all_commands_does_not_keep_saved_plans_from_being_read(monkeypatch: pytest.MonkeyPatch) -> None:
     snapshot = snapshot_from_row(json.loads(SNAPSHOT.read_text(encoding="utf-8")), "the example")
     Path("plan.json").write_text(plan_json(plan(snapshot)), encoding="utf-8")
-    monkeypatch.setenv("KSTREAM_PLAN_JAVA_HOME", "/nowhere")
+    monkeypatch.setenv("KSTREAM_PLAN_SET", "java.home=/nowhere")
     assert run(["check", "plan.json"]) == 0
-    assert run(["check", "plan.json", "--java-home", "/nowhere"]) == 2
+    assert run(["check", "plan.json", "--set", "java.home=/nowhere"]) == 2
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_takes_color_verbose_quiet_and_debug(command: str) -> None:
     names = {name for option in options_of(command) for name in option.opts}
-    common = {"--color", "--verbose", "-v", "--quiet", "-q", "--debug"}
+    common = {"--color", "--verbose", "-v", "--quiet", "-q", "--debug", "--set", "--spark-conf"}
     assert names & common == ({"--color"} if command == "help" else common), "help explains words, also those"
 
 
 def test_options_are_as_few_as_they_are() -> None:
     options = [option for command in COMMANDS for option in options_of(command)]
-    assert len({option_keys(option)[0] for option in options}) <= 100
-    assert len(options) <= 519
+    common = [option for option in options if option.name in (*COMMON, "color")]
+    assert len({option_keys(option)[0] for option in options}) <= 73
+    assert len({option.name for option in common}) == 6
+    assert len(options) - len(common) + 6 <= 336, "what every command takes is there once"
 
 
 def test_an_error_says_which_of_its_options_are_not_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -402,7 +415,7 @@ def test_an_error_says_which_of_its_options_are_not_on_the_command_line(capsys: 
     assert failure(capsys, "bounce", str(SNAPSHOT)).endswith("\n  also: --design is from kstream-plan.toml, line 4")
     assert run(["check", str(SNAPSHOT), "--policy", "other.yaml"]) == 1
     assert "also" not in capsys.readouterr().err
-    Path(FILE).write_text("draws = 3\nmetrics = ['scrapes']\n")
+    Path(FILE).write_text("top = 3\nmetrics = ['scrapes']\n")
     assert run(["assign", str(SNAPSHOT)]) == 1
     error = "scrapes: does not exist. Fix: check the path"
     assert (
@@ -411,14 +424,13 @@ def test_an_error_says_which_of_its_options_are_not_on_the_command_line(capsys: 
     )
 
 
-COMMON = """
+FOR_ALL = """
 restore-rate = "5000/s"
 topology = ["topology.txt"]
 broker-version = "4.3"
-set = ["balance.factor=2", "session.timeout.ms=30s", "max.warmup.replicas=3", "lags.tolerance=2m"]
-draws = 3
-rack = ["a", "b"]
-overwrite = true
+set = ["balance.factor=2", "session.timeout.ms=30s", "max.warmup.replicas=3", "lags.tolerance=2m", "draws=3",
+  "overwrite=true"]
+new = ["rack=a", "rack=b"]
 bootstrap-server = "broker:9092"
 verbose = true
 application-id = ["orders"]
@@ -433,7 +445,7 @@ application-id = ["orders"]
         "check {snapshot}",
         "check {plan}",
         "show {plan}",
-        "show {plan} --final --as-snapshot -",
+        "show {plan} --as-snapshot -",
         "compare {plan} {plan}",
         "compare {snapshot} --vary max.warmup.replicas=2,4",
         "drain {snapshot} i1",
@@ -453,7 +465,7 @@ def test_a_default_that_makes_no_sense_with_what_is_asked_is_not_used(
 ) -> None:
     snapshot = snapshot_from_row(json.loads(SNAPSHOT.read_text(encoding="utf-8")), "the example")
     Path("plan.json").write_text(plan_json(plan(snapshot)), encoding="utf-8")
-    Path(FILE).write_text(COMMON)
+    Path(FILE).write_text(FOR_ALL)
     log = EXAMPLES / "scale-out" / "leader.log.gz"
     code = run(shlex.split(line.format(snapshot=SNAPSHOT, plan="plan.json", log=log)))
     assert code in (0, 3, 4), capsys.readouterr().err

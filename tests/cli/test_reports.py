@@ -58,9 +58,10 @@ def test_a_simulation_is_reported(spark: object, tmp_path: Path) -> None:
         str(EXAMPLES / "scale-out" / "before.json"),
         "--add",
         "1",
-        "--draws",
-        "3",
-        "--no-what-if",
+        "--set",
+        "draws=3",
+        "--set",
+        "what.if=false",
     ]
     assert run([*asked, "--report", f"html={page}"]) == 0
     assert "a typical one of 3 simulations with random process ids" in Page(page.read_text(encoding="utf-8")).text

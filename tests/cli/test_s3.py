@@ -93,7 +93,7 @@ def test_snapshots_and_results_on_s3_are_as_those_here(
     with open_session(spark_conf=conf, java_home=_java_home()):
         assert said("assign", str(_EXAMPLES), "-q", "--out", str(plans))[0] == 0
         for form in ("parquet", "jsonl"):
-            assert said(*there, "--out-format", form, "--overwrite")[::2] == (0, "")
+            assert said(*there, "--out-format", form, "--set", "overwrite=true")[::2] == (0, "")
             assert said("show", "s3a://lake/results", "--output", "json") == (0, plans.read_text(), "")
         code, _, err = said(*there, "--out-format", "parquet")
         assert (code, err.count("exists already")) == (1, 1)
@@ -107,7 +107,7 @@ def test_snapshots_and_results_on_s3_are_as_those_here(
 def _as_people_do(conf: dict[str, str], here: tuple[int, str, str]) -> None:
     """A command by itself says of the results there what is said of them here."""
     options = [word for name, value in conf.items() for word in ("--spark-conf", f"{name}={value}")]
-    options += ["--java-home", home] if (home := _java_home()) else []
+    options += ["--set", f"java.home={home}"] if (home := _java_home()) else []
     command = [sys.executable, "-m", "kstream_plan", "fleet", "s3a://lake/results", *options, "-q"]
     fleet = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert (fleet.returncode, fleet.stdout, fleet.stderr) == here

@@ -15,10 +15,12 @@ from typer.main import get_command
 
 from kstream_plan.cli import run
 from kstream_plan.cli.application import application
+from kstream_plan.cli.command_help import COMMANDS
 from kstream_plan.cli.options.parameters import CommandLine
-from kstream_plan.documents.given_settings import READING, parse_setting
+from kstream_plan.documents.given_settings import parse_setting
 from kstream_plan.documents.option_aliases import ALIASES, modern_words
 from kstream_plan.documents.option_defaults import FILE
+from kstream_plan.documents.own_settings import OF_COMMANDS, OF_SNAPSHOTS, OWN_SETTINGS
 from kstream_plan.errors import ConfigError
 from kstream_plan.model.settings import CONFIG_NAMES
 
@@ -212,24 +214,45 @@ def test_nothing_that_is_written_names_an_old_option(old: str) -> None:
         assert not re.search(rf"{old}(?![\w-])", file.read_text(encoding="utf-8")), file
 
 
-@pytest.mark.parametrize("old", [old for old, alias in ALIASES.items() if alias.option == "--set" and not alias.value])
+@pytest.mark.parametrize("old", [old for old, alias in ALIASES.items() if alias.option == "--set"])
 def test_every_old_setting_gives_what_the_new_spelling_gives(old: str, capsys: pytest.CaptureFixture[str]) -> None:
-    name = ALIASES[old].prefix.removesuffix("=")
-    samples = {"stores": "in-memory", "rack.aware.assignment.tags": "zone", "rack.aware.assignment.strategy": "none"}
-    value = samples.get(name, "3")
-    assert (
-        parsed(old, value)["set"] == parsed(f"{old}={value}")["set"] == parsed("--set", f"{name}={value}")["set"] != {}
-    )
-    assert name.replace(".", "_") in (*CONFIG_NAMES, *READING, "stores", "produce_rate")
+    name, flag = ALIASES[old].prefix.removesuffix("="), ALIASES[old].value
+    key = name.replace(".", "_")
+    samples = {"rack.aware.assignment.tags": "zone", "rack.aware.assignment.strategy": "none"}
+    value = flag or (OWN_SETTINGS[key].sample if key in OWN_SETTINGS else samples.get(name, "3"))
+    command = next(name for name in COMMANDS if key in {*APP.commands[name].by_set, *CONFIG_NAMES, *OF_SNAPSHOTS})
+    needed = {"simulate": ["", "s.yaml"], "upgrade": ["", "--to", "cooperative"]}.get(command, [])
+    lines = [[old]] if flag else [[old, value], [f"{old}={value}"]]
+    new = parsed("--set", f"{name}={value}", *needed[1:], command=command)
+    assert all(parsed(*line, *needed[1:], command=command) == new for line in lines)
+    assert key in new or key in new["set"]
     assert f"warning: {old} goes with the next release: write --set {name}={value}\n" in capsys.readouterr().err
 
 
-def test_an_old_flag_is_a_setting_that_is_true() -> None:
-    assert parsed("--lags-as-reported")["set"] == {"lags_as_reported": True}
+@pytest.mark.parametrize("name", OF_COMMANDS)
+def test_a_value_of_set_counts_where_a_command_takes_it_and_is_refused_or_passed_over_elsewhere(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"{name.replace('_', '.')}={OF_COMMANDS[name].sample}"
+    assert any(name in APP.commands[command].by_set for command in COMMANDS)
+    assert name not in APP.commands["schema"].by_set
+    assert run(["schema", "plan", "--set", text]) == 2
+    assert "is no setting of this command. Fix: leave it out" in capsys.readouterr().err
+    monkeypatch.setenv("KSTREAM_PLAN_SET", text)
+    assert run(["schema", "plan"]) == 0
+
+
+def test_sparks_settings_are_refused_where_no_spark_starts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["schema", "plan", "--spark-conf", "spark.master=local"]) == 2
+    assert "--spark-conf: this command starts no Spark. Fix: leave it out" in capsys.readouterr().err
+    assert run(["schema", "--help-all"]) == 0
+    text = capsys.readouterr().out
+    assert "--spark-conf" not in text
+    assert "--set" not in text
 
 
 def test_a_misspelt_old_option_is_told_the_new_spelling(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["assign", str(SNAPSHOT), "--session-timout", "30s"]) == 2
     assert capsys.readouterr().err.endswith(f"Fix: kstream-plan assign {SNAPSHOT} --set session.timeout.ms=30s\n")
     assert run(["history", "x", "--session-timeout", "30s"]) == 2
-    assert "no such option: --session-timeout" in capsys.readouterr().err
+    assert "'session.timeout.ms' is no setting of this command. Fix: write one of java" in capsys.readouterr().err

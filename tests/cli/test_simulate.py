@@ -30,7 +30,7 @@ def _file(tmp_path: Path, text: str) -> str:
 
 def test_every_event_is_told_with_what_follows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = _file(tmp_path, "events: [{crash: i3}, {at: 30s, return: i3}, {at: 1h, join: {count: 1, hosts: [i4]}}]")
-    assert run(["simulate", "x.json", path, "--draws", "2", "--no-what-if"]) == 0
+    assert run(["simulate", "x.json", path, "--set", "draws=2", "--set", "what.if=false"]) == 0
     text = capsys.readouterr().out
     assert re.findall(r"^ *(\w+)  (i\d \w+)  +\d+ ", text, re.MULTILINE) == [
         ("0s", "i3 crashes"),
@@ -45,7 +45,7 @@ def test_a_stop_that_waits_for_the_end_of_a_rebalance_is_told(
 ) -> None:
     """i3 joins again at 5s, and the rebalance waits until 10s, when its old member has expired."""
     path = _file(tmp_path, f"events: [{{stop: i3}}, {{at: 5s, return: i3}}, {{at: {stops_at}, stop: i1}}]")
-    assert run(["simulate", "x.json", path, "--draws", "1", "--no-what-if"]) == 0
+    assert run(["simulate", "x.json", path, "--set", "draws=1", "--set", "what.if=false"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     words = "A default close waits for the end of a rebalance: "
     assert (words in text) is (happens_at is not None)
@@ -56,7 +56,7 @@ def test_json_holds_the_events(tmp_path: Path, capsys: pytest.CaptureFixture[str
     path = _file(
         tmp_path, "events: [{crash: i3}, {at: 5m, produce_rate: 3/s}, {at: 6m, config: {max.warmup.replicas: 4}}]"
     )
-    assert run(["simulate", "x.json", path, "--output", "json", "--no-what-if"]) == 0
+    assert run(["simulate", "x.json", path, "--output", "json", "--set", "what.if=false"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert [event["kind"] for event in document["simulation"]["events"]] == ["crash", "produce_rate", "config"]
     assert document["later_configs"][0]["config"]["max_warmup_replicas"] == 4
@@ -114,15 +114,15 @@ def test_a_saved_simulation_is_shown_as_it_was_when_it_was_made(
         ("60", []),
         ("120", ["--verbose"]),
         ("80", ["--output", "markdown"]),
-        ("80", ["--output", "json", "--full"]),
+        ("80", ["--output", "json", "--set", "full=true"]),
     ]
     for columns, more in pages:
         monkeypatch.setenv("COLUMNS", columns)
-        code = run(["simulate", "x.json", path, "--draws", "3", "--record-size", "100", "--out", out, *more])
+        code = run(["simulate", "x.json", path, "--set", "draws=3", "--set", "record.size=100", "--out", out, *more])
         simulated = capsys.readouterr().out
         assert code in (0, 4)
         assert run(["show", out, *more]) == 0
-        expected = simulated.replace("compare x.json", "compare SNAPSHOT").replace(" --draws 3", "")
+        expected = simulated.replace("compare x.json", "compare SNAPSHOT").replace(" --set draws=3", "")
         if not {"--verbose", "json"}.intersection(
             more
         ):  # a saved plan does not know its snapshot, but has more to show
@@ -134,7 +134,7 @@ def test_a_saved_simulation_says_how_many_draws_do_not_settle(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, path = str(tmp_path / "plan.json"), _file(tmp_path, "events: [{join: 1}]")
-    few_rounds = ["--draws", "4", "--max-rounds", "3", "--no-what-if"]
+    few_rounds = ["--set", "draws=4", "--set", "max.rounds=3", "--set", "what.if=false"]
     assert run(["simulate", "x.json", path, *few_rounds, "--out", out]) == 4
     simulated = capsys.readouterr().out
     assert run(["show", out]) == 0
@@ -152,7 +152,7 @@ def test_events_are_told_as_they_are_written(
     )
     path = _file(tmp_path, f"events: [{{config: {{max.warmup.replicas: 4}}}}, {rates}]")
     monkeypatch.setenv("COLUMNS", "120")
-    assert run(["simulate", "x.json", path, "--no-what-if", "--set", "session.timeout.ms=1s"]) == 0
+    assert run(["simulate", "x.json", path, "--set", "what.if=false", "--set", "session.timeout.ms=1s"]) == 0
     page = capsys.readouterr().out.partition("What each event leads to")[2]
     for answer in ("0s max.warmup.replicas=4 ", "1m i1, i2 restore 40 records/s ", "2m i3 restores 4 records/s "):
         assert answer in " ".join(page.split())

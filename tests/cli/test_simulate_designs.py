@@ -63,9 +63,9 @@ def test_a_rolling_restart_by_five_designs(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_each_line_is_what_one_design_says(capsys: pytest.CaptureFixture[str]) -> None:
-    found = outcomes(capsys, "simulate-scaleout", "even", "--add", "1", "--draws", "3", *ALL)
+    found = outcomes(capsys, "simulate-scaleout", "even", "--add", "1", "--set", "draws=3", *ALL)
     for name in DESIGNS:
-        alone = ["simulate-scaleout", "even", "--add", "1", "--draws", "3", "--design", name]
+        alone = ["simulate-scaleout", "even", "--add", "1", "--set", "draws=3", "--design", name]
         assert run([*alone, "--output", "json", "-q"]) == 0
         single = json.loads(capsys.readouterr().out)
         summary, draws, figures = single["summary"], single["simulation"]["draws"], found[name]["figures"]
@@ -124,8 +124,14 @@ def test_the_table(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
         (["simulate", "even", SCENARIO, "--design", "connect", "--design", "learner"], "a connect group cannot be"),
         (["simulate", "scale-out", SCENARIO, "--design", "connect-eager"], "a classic group cannot be planned by"),
         (["simulate", "even", SCENARIO, "--design", "nothing"], "'nothing' is not one of classic, learner"),
-        (["simulate", "even", SCENARIO, *ALL, "--full"], "--full is for a simulation by one design"),
-        (["simulate", "even", SCENARIO, *ALL, "--draws-within", "5s"], "--draws-within is for a simulation by one"),
+        (
+            ["simulate", "even", SCENARIO, *ALL, "--set", "full=true"],
+            "--set full=true is for a simulation by one design",
+        ),
+        (
+            ["simulate", "even", SCENARIO, *ALL, "--set", "draws.within=5s"],
+            "--set draws.within is for a simulation by one",
+        ),
         (["assign", "even", *ALL], "--design is given 5 times"),
         (
             ["assign", "even", "--design", "connect-design-3:step=0"],
@@ -158,7 +164,7 @@ def test_what_cannot_be_set_beside_each_other(
 
 
 def test_what_does_not_settle_has_figures_that_are_the_least(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["simulate", "ten", SCENARIO, *ALL[:4], "--max-rounds", "5", "-q"]) == 0
+    assert run(["simulate", "ten", SCENARIO, *ALL[:4], "--set", "max.rounds=5", "-q"]) == 0
     text = words(capsys.readouterr().out)
     assert "No alternative is known to settle." in text
     assert "duration does not settle; rebalances at least 5." in text

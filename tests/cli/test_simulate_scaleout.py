@@ -31,7 +31,7 @@ def _json(capsys: pytest.CaptureFixture[str], *options: str) -> Any:
 
 
 def test_the_table_says_that_new_ids_are_random(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*X, "--add", "2", "--draws", "3", "--record-size", "100"]) == 0
+    assert run([*X, "--add", "2", "--set", "draws=3", "--set", "record.size=100"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("╭─ S1: 3 → 5 instances, ")
     assert "simulations with random process ids, which break ties; ranges are over all" in " ".join(
@@ -43,13 +43,13 @@ def test_the_table_says_that_new_ids_are_random(capsys: pytest.CaptureFixture[st
 
 
 def test_a_single_draw_says_that_it_is_one(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*X, "--add", "1", "--draws", "1", "--no-what-if"]) == 0
+    assert run([*X, "--add", "1", "--set", "draws=1", "--set", "what.if=false"]) == 0
     page = " ".join(capsys.readouterr().out.replace("│", "").split())
-    assert "this is one of many outcomes (--draws)." in page
+    assert "this is one of many outcomes (--set draws)." in page
 
 
 def test_to_counts_who_is_there_and_who_goes(capsys: pytest.CaptureFixture[str]) -> None:
-    document = _json(capsys, "--to", "4", "--remove", "i1", "--draws", "1", "--no-what-if")
+    document = _json(capsys, "--to", "4", "--remove", "i1", "--set", "draws=1", "--set", "what.if=false")
     kinds = [event["kind"] for event in document["simulation"]["events"]]
     assert kinds == ["stop", "join"]
     assert len(document["simulation"]["events"][1]["process_ids"]) == 2
@@ -58,8 +58,8 @@ def test_to_counts_who_is_there_and_who_goes(capsys: pytest.CaptureFixture[str])
 
 def test_what_the_new_instances_are_like(capsys: pytest.CaptureFixture[str]) -> None:
     process_id = "8772d290-3ede-4e2d-aa72-8c0277e14a59"
-    options = ["--add", "1", "--process-id", process_id, "--threads", "3", "--rack", "b", "--add-at", "5m"]
-    document = _json(capsys, *options, "--client-tags", "zone=a,cluster=c")
+    options = ["--add", "1", "--new", f"id={process_id}", "--new", "threads=3", "--new", "rack=b", "--new", "at=5m"]
+    document = _json(capsys, *options, "--new", "tags=zone=a,cluster=c")
     [new] = [instance for instance in document["instances"] if instance["process_id"] == process_id]
     assert (len(new["consumers"]), new["rack"], new["client_tags"]) == (3, "b", {"zone": "a", "cluster": "c"})
     assert document["rounds"][0]["at_ms"] == 300_000
@@ -67,16 +67,16 @@ def test_what_the_new_instances_are_like(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_the_least_that_has_to_be_restored_is_found_if_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--add", "2", "--draws", "3", "--no-what-if"]
+    options = ["--add", "2", "--set", "draws=3", "--set", "what.if=false"]
     without = _json(capsys, *options)
     assert without["summary"]["lower_bounds"]["restored_records"] is None
     assert without["simulation"]["draws"]["least_restored_records"] is None
     for protocol in ("cooperative", "eager", "mixed"):
-        document = _json(capsys, *options, "--bounds", "--protocol", protocol)
+        document = _json(capsys, *options, "--set", "bounds=true", "--set", f"protocol={protocol}")
         assert document["summary"]["lower_bounds"]["restored_records"] == 18_000
         bound = {"median": 18_000, "least": 18_000, "most": 18_000}
         assert document["simulation"]["draws"]["least_restored_records"] == bound
-    assert run([*X, *options, "--bounds"]) == 0
+    assert run([*X, *options, "--set", "bounds=true"]) == 0
     text = capsys.readouterr().out
     assert "of 24 (minimum for this balance: 9)" in " ".join(text.replace("│", "").split())
     assert "(minimum for this balance: 18,000)" in " ".join(text.replace("│", "").split())
@@ -84,7 +84,7 @@ def test_the_least_that_has_to_be_restored_is_found_if_asked_for(capsys: pytest.
 
 def test_it_is_saved_while_the_table_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "plan.json"
-    assert run([*X, "--add", "1", "--draws", "1", "--out", str(out)]) == 0
+    assert run([*X, "--add", "1", "--set", "draws=1", "--out", str(out)]) == 0
     simulated = capsys.readouterr().out
     assert "│ Duration  " in simulated
     assert run(["show", str(out)]) == 0
@@ -94,12 +94,12 @@ def test_it_is_saved_while_the_table_is_shown(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_markdown_is_marked_up_without_colour(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*X, "--add", "1", "--draws", "1", "--output", "markdown"]) == 0
+    assert run([*X, "--add", "1", "--set", "draws=1", "--output", "markdown"]) == 0
     assert capsys.readouterr().out.startswith("### S1: 3 → 4 instances")
 
 
 def test_what_never_settles_is_told_by_the_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*X, "--add", "1", "--draws", "1", "--max-rounds", "2", "--no-what-if"]) == 4
+    assert run([*X, "--add", "1", "--set", "draws=1", "--set", "max.rounds=2", "--set", "what.if=false"]) == 4
     assert "The plan ends before the group settles" in capsys.readouterr().out
 
 
@@ -107,8 +107,8 @@ def test_what_never_settles_is_told_by_the_exit_code(capsys: pytest.CaptureFixtu
     ("options", "message"),
     [
         (["--to", "2"], "is less"),
-        (["--to", "4", "--process-id", "a", "--process-id", "b"], "2 process ids for 1 new"),
-        (["--add", "1", "--process-id", "i1"], "process id 'i1' is the host of an instance that is there"),
+        (["--to", "4", "--new", "id=a", "--new", "id=b"], "2 process ids for 1 new"),
+        (["--add", "1", "--new", "id=i1"], "process id 'i1' is the host of an instance that is there"),
     ],
 )
 def test_options_that_do_not_fit_the_group(
@@ -119,9 +119,9 @@ def test_options_that_do_not_fit_the_group(
 
 
 def test_an_id_unlike_the_others_is_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*X, "--add", "1", "--process-id", "abc", "--no-what-if"]) == 0
-    assert "warning: --process-id 'abc' is no UUID like the others of 'S1'" in capsys.readouterr().err
-    assert run([*X, "--add", "1", "--process-id", "8772d290-3ede-4e2d-aa72-8c0277e14a59", "--no-what-if"]) == 0
+    assert run([*X, "--add", "1", "--new", "id=abc", "--set", "what.if=false"]) == 0
+    assert "warning: --new id='abc' is no UUID like the others of 'S1'" in capsys.readouterr().err
+    assert run([*X, "--add", "1", "--new", "id=8772d290-3ede-4e2d-aa72-8c0277e14a59", "--set", "what.if=false"]) == 0
     assert capsys.readouterr().err == ""
 
 
@@ -132,17 +132,17 @@ def test_an_id_unlike_the_others_is_a_warning(capsys: pytest.CaptureFixture[str]
         (["--add", "1", "--to", "5"], "cannot be combined"),
         (["--add", "1", "--set", "lags.tolerance=1m"], "goes with --lags"),
         (["--add", "1", "--set", "balance.factor=2"], "--set balance.factor goes with --assignor balanced"),
-        (["--remove", "i1", "--threads", "9"], "--threads is for new instances, and none joins"),
-        (["--remove", "i1", "--rack", "zz"], "--rack is for new instances, and none joins"),
-        (["--remove", "i1", "--add-at", "5m"], "--add-at is for new instances, and none joins"),
-        (["--remove", "i1", "--process-id", "a"], "--process-id is for new instances, and none joins"),
-        (["--add", "0", "--client-tags", "a=b"], "--client-tags is for new instances, and none joins"),
-        (["--add", "1", "--process-id", "a", "--process-id", "b"], "--process-id is given 2 times for 1 new instance"),
-        (["--add", "2", *["--client-tags", "a=b"] * 3], "--client-tags is given 3 times for 2 new instances"),
-        (["--add", "2", "--process-id", "a", "--process-id", "a"], "--process-id has a duplicate"),
+        (["--remove", "i1", "--new", "threads=9"], "--new threads is for new instances, and none joins"),
+        (["--remove", "i1", "--new", "rack=zz"], "--new rack is for new instances, and none joins"),
+        (["--remove", "i1", "--new", "at=5m"], "--new at is for new instances, and none joins"),
+        (["--remove", "i1", "--new", "id=a"], "--new id is for new instances, and none joins"),
+        (["--add", "0", "--new", "tags=a=b"], "--new tags is for new instances, and none joins"),
+        (["--add", "1", "--new", "id=a", "--new", "id=b"], "--new id is given 2 times for 1 new instance"),
+        (["--add", "2", *["--new", "tags=a=b"] * 3], "--new tags is given 3 times for 2 new instances"),
+        (["--add", "2", "--new", "id=a", "--new", "id=a"], "--new id has a duplicate"),
         (["--remove", " "], "--remove: the value is empty"),
-        (["--add", "1", "--rack", ""], "--rack: the value is empty"),
-        (["--add", "1", "--draws-within", "0s"], "0s is below 1ms"),
+        (["--add", "1", "--new", "rack="], "--new: the value is empty"),
+        (["--add", "1", "--set", "draws.within=0s"], "draws.within: draws need a time above 0"),
     ],
 )
 def test_options_that_do_not_go_together_are_told_before_anything_is_read(
@@ -167,7 +167,7 @@ def test_several_applications_get_one_line_each_worst_first(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _two(monkeypatch)
-    options = ["--remove", "i3", "--no-what-if"]
+    options = ["--remove", "i3", "--set", "what.if=false"]
     assert run([*X, *options]) == 0
     text = capsys.readouterr().out
     assert_golden("simulation/fleet.txt", text)
@@ -186,7 +186,7 @@ def test_several_saved_simulations_are_shown_as_they_were(
     _two(monkeypatch)
     out, plan = str(tmp_path / "both.json"), tmp_path / "plan.json"
     for more in ([], ["--verbose"], ["--output", "markdown"], ["--output", "json"]):
-        assert run([*X, "--remove", "i3", "--no-what-if", "--out", out, *more]) == 0
+        assert run([*X, "--remove", "i3", "--set", "what.if=false", "--out", out, *more]) == 0
         simulated = capsys.readouterr().out
         assert run(["show", out, *more]) == 0
         assert capsys.readouterr().out == simulated
@@ -209,13 +209,13 @@ def test_several_saved_simulations_are_shown_as_they_were(
             "--remove: no instance is left. Fix: leave one of them out, or add new ones with --add",
         ),
         (
-            ["--remove", "i1", "--remove", "i2", "--remove", "i3", "--add", "1", "--add-at", "1h"],
+            ["--remove", "i1", "--remove", "i2", "--remove", "i3", "--add", "1", "--new", "at=1h"],
             "--remove: no instance is left at 10s. Fix: let one of them stay, or another one run",
         ),
     ],
 )
 def test_somebody_has_to_stay(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*X, *options, "--no-what-if"]) == 1
+    assert run([*X, *options, "--set", "what.if=false"]) == 1
     assert message in capsys.readouterr().err
 
 
@@ -226,7 +226,7 @@ def test_errors_of_one_application_do_not_stop_the_others(
     nameless = tuple(replace(instance, host=None) for instance in good.state.group.instances)
     bad = replace(good, state=replace(good.state, group=replace(good.state.group, instances=nameless)))
     monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (bad, good))
-    assert run([*X, "--remove", "i3", "--keep-going", "--no-what-if"]) == 1
+    assert run([*X, "--remove", "i3", "--keep-going", "--set", "what.if=false"]) == 1
     captured = capsys.readouterr()
     assert "there is no instance 'i3'" in captured.err
     assert "3 → 2 instances" in captured.out

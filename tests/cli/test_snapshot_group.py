@@ -142,7 +142,7 @@ def test_several_groups_in_the_order_given(capsys: pytest.CaptureFixture[str]) -
 
 def test_one_group_that_fails_does_not_stop_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "groups.jsonl"
-    options = (*GROUP[:2], "--all-groups", "--out", str(out))
+    options = (*GROUP[:2], "--group", "*", "--out", str(out))
     shown, said = snapshot(capsys, *options, code=1)
     assert shown == ""
     assert "kstream-plan: error: group gone: does not exist on this cluster\n" in said
@@ -152,7 +152,7 @@ def test_one_group_that_fails_does_not_stop_the_others(tmp_path: Path, capsys: p
 
 def test_all_groups_where_none_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(OnTheNetwork, "streams_groups", lambda _: [])
-    shown, said = snapshot(capsys, *GROUP[:2], "--all-groups", code=1)
+    shown, said = snapshot(capsys, *GROUP[:2], "--group", "*", code=1)
     assert shown == ""
     assert said.startswith("kstream-plan: error: broker:9092: no group of Kafka Streams runs there. Fix: start")
 
@@ -263,10 +263,10 @@ def test_the_command_config_says_how_to_log_in(tmp_path: Path, capsys: pytest.Ca
         ((*GROUP, "--as-of", "2026-11-21T13:05:00Z"), "--as-of is about a history"),
         ((*GROUP, "--offsets-topic", "--from", "noon"), "--from: 'noon' is not a time"),
         ((*GROUP, "--offsets-topic", "--as-of", "noon"), "--as-of: 'noon' is not a time"),
-        ((*GROUP, "--all-groups"), "--all-groups takes in every --group"),
-        (("--all-groups",), "--all-groups is about a running group"),
+        ((*GROUP, "--group", "*"), "--group '*' takes in every --group"),
+        (("--group", "*"), "--group is about a running group"),
         ((*GROUP, "--group", "b", "--topology", TOPOLOGY), "a topology is of one application"),
-        (("--bootstrap-server", "b:1", "--all-groups", "--topology", TOPOLOGY), "a topology is of one application"),
+        (("--bootstrap-server", "b:1", "--group", "*", "--topology", TOPOLOGY), "a topology is of one application"),
         ((*GROUP, "--topology", TOPOLOGY, "--topology", TOPOLOGY), "--topology: is given more than once"),
         ((*GROUP, "--topology", f"a={TOPOLOGY}", "--topology", f"a={TOPOLOGY}"), "--topology: is given more than once"),
         (("--group", "S2b", "--bootstrap-server", ""), "--bootstrap-server: '' is no HOST:PORT"),

@@ -52,7 +52,7 @@ def test_a_generation_tells_how_it_stood(history: str, capsys: pytest.CaptureFix
 
 
 def test_a_plan_that_is_cut_off_is_no_success(history: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["why", history, "--generation", "16", "--max-rounds", "1", "--max-warmup-replicas", "3"]) == 4
+    assert run(["why", history, "--generation", "16", "--set", "max.rounds=1", "--max-warmup-replicas", "3"]) == 4
     assert re.search(r"^0_2 +i2 +i4 ", capsys.readouterr().out, re.MULTILINE)
 
 

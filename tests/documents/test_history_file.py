@@ -217,7 +217,7 @@ def test_a_bad_point_is_told(folder: Path, first: str, last: str | None, error: 
         (b"[1]", "no snapshot row"),
         (b'{"application_id": "a", "application_id": "b"}', "the name 'application_id' is there twice in one object"),
         (b'[{"application_id": "a", "application_id": "b"}]', "the name 'application_id' is there twice in one object"),
-        (b'{"kind": "plan", "application_id": "a"}', "a saved plan, not a history.*--old-round"),
+        (b'{"kind": "plan", "application_id": "a"}', "a saved plan, not a history.*--set old.round"),
         (gzip.decompress((captured.REAL / "scale-out" / "leader.log.gz").read_bytes()), "a log, not a history"),
         (b"\x1f\x8b\x00", "damaged gzip"),
         (b'{"application_id": "a", "tasks": [], "instances": [{"process_id": "p"}]}', "consumers"),

@@ -126,7 +126,6 @@ _TOO_SLOW = {
     "--install-completion",
     "--show-completion",
     "--debug",
-    "--draws",
     "--bootstrap-server",
     "--connect-url",
 }
@@ -146,14 +145,15 @@ _FITTING: dict[str, list[str]] = {
     "--connect-log": ["connect.log", FILE],
     "--connect-config": ["connect.properties", FILE],
     "--generation": ["7", "8", "99"],
-    "--max-rounds": ["1", "3", "0"],
     "--vary": ["max.warmup.replicas=2,4", "num.standby.replicas=0,1", "assignor=balanced,x", "=", "a=b,"],
     "--add": ["1", "2", "0"],
     "--to": ["1", "3", "9", "2026-11-21T12:00:00Z", "cooperative"],
     "--design": [*DESIGNS, "connect", "connect-design-3:step=1,delay=10s", "learner:max.learners=0", "x"],
-    "--set": ["session.timeout.ms=10s", "stores=in-memory", "max.warmup.replicas=x", "a"],
-    "--timeout": ["50ms", "1s"],
-    "--max-text": ["1MiB", "100", "4GiB"],
+    "--set": [
+        *("session.timeout.ms=10s", "stores=in-memory", "max.warmup.replicas=x", "a", "max.rounds=3", "max.rounds=0"),
+        *("timeout=50ms", "max.text=1MiB", "max.text=100", "bounds=true", "trigger=join", "full=true", "old.round=1"),
+    ],
+    "--new": ["rack=a", "tags=zone=a", "threads=2", "id=x", "at=10m", "a=b", "rack"],
 }
 _POSITIONAL: dict[str, list[list[str]]] = {
     "assign": [["snapshot.json"], ["two.jsonl"], [FILE]],

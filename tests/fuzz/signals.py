@@ -43,10 +43,10 @@ COMMANDS: dict[str, list[str]] = {
     "snapshot": ["snapshot", "--leader-log", _LOG, "--all", "--out", "out.json"],
     "assign": ["assign", _SNAPSHOT, "--out", "out.json"],
     "check-snapshot": ["check", _SNAPSHOT, "--out", "out.json"],
-    "simulate-scaleout": ["simulate-scaleout", _SNAPSHOT, "--add", "1", "--draws", "20", "--out", "out.json"],
+    "simulate-scaleout": ["simulate-scaleout", _SNAPSHOT, "--add", "1", "--set", "draws=20", "--out", "out.json"],
     # so many draws that they are played by other processes
-    "draws": ["simulate-scaleout", _SNAPSHOT, "--add", "1", "--draws", "100", "--out", "out.json", "--quiet"],
-    "simulate": ["simulate", _BEFORE, _SCENARIO, "--draws", "5", "--out", "out.json"],
+    "draws": ["simulate-scaleout", _SNAPSHOT, "--add", "1", "--set", "draws=100", "--out", "out.json", "--quiet"],
+    "simulate": ["simulate", _BEFORE, _SCENARIO, "--set", "draws=5", "--out", "out.json"],
     "compare": ["compare", _SNAPSHOT, "--vary", "max.warmup.replicas=1,2", "--output", "json"],
     "upgrade": ["upgrade", _SNAPSHOT, "--to", "cooperative"],
     "drain": ["drain", _SNAPSHOT, "orders-0"],

@@ -61,12 +61,13 @@ events:
 _CLASSIC = {
     "assign": "assign joined.json",
     "assign-cold": "assign cold.json --restore-rate 100/s",
-    "simulate": "simulate before.json scenario.yaml --stores persistent --draws 2 --no-what-if",
-    "simulate-scaleout": "simulate-scaleout before.json --add 2 --draws 3",
-    "simulate-scaleout-learner": "simulate-scaleout before.json --add 2 --design learner --design classic --draws 2",
-    "compare": "compare before.json --add 2 --vary max.warmup.replicas=2,4,8 --draws 3",
+    "simulate": "simulate before.json scenario.yaml --stores persistent --set draws=2 --set what.if=false",
+    "simulate-scaleout": "simulate-scaleout before.json --add 2 --set draws=3",
+    "simulate-scaleout-learner": "simulate-scaleout before.json --add 2 --design learner --design classic "
+    "--set draws=2",
+    "compare": "compare before.json --add 2 --vary max.warmup.replicas=2,4,8 --set draws=3",
     "compare-two-axes": "compare before.json --add 2 --vary max.warmup.replicas=2,4,20 --vary "
-    "assignor=high-availability,balanced --policy policy.yaml --draws 3",
+    "assignor=high-availability,balanced --policy policy.yaml --set draws=3",
     "drain": f"drain standbys.json orders-1 --stores persistent {NOW}",
     "drain-cold": f"drain before.json orders-1 --stores persistent {NOW}",
     "bounce": "bounce before.json --stores persistent",
@@ -82,7 +83,8 @@ _CLASSIC = {
     "diff": "diff before.json after.json",
     "diff-plan": "diff plan.json",
     "upgrade-cooperative": "upgrade eager.json --to cooperative",
-    "upgrade-streams": "upgrade before.json --to streams --broker-version 4.3 --add 1 --restore-rate 1000/s --draws 2",
+    "upgrade-streams": "upgrade before.json --to streams --broker-version 4.3 --add 1 --restore-rate 1000/s "
+    "--set draws=2",
 }
 #: What a large group shows in another way than a small one.
 _LARGE = {
@@ -90,8 +92,8 @@ _LARGE = {
         name: _CLASSIC[name]
         for name in ("assign", "drain", "bounce-instance", "why", "check", "fleet", "history", "diff")
     },
-    "simulate-scaleout": "simulate-scaleout before.json --add 20 --draws 2 --no-what-if",
-    "compare": "compare before.json --add 20 --vary max.warmup.replicas=20,40 --draws 1",
+    "simulate-scaleout": "simulate-scaleout before.json --add 20 --set draws=2 --set what.if=false",
+    "compare": "compare before.json --add 20 --vary max.warmup.replicas=20,40 --set draws=1",
 }
 _RECORDED = {
     "diff-plan-history": "diff said.json history.jsonl --from 2026-11-22T12:26:38.227Z",
@@ -100,17 +102,17 @@ _RECORDED = {
 }
 _STREAMS = {
     "assign": "assign joined.json",
-    "simulate": "simulate before.json scenario.yaml --draws 2",
-    "simulate-scaleout": "simulate-scaleout before.json --add 2 --restore-rate 1000/s --draws 2",
+    "simulate": "simulate before.json scenario.yaml --set draws=2",
+    "simulate-scaleout": "simulate-scaleout before.json --add 2 --restore-rate 1000/s --set draws=2",
     "drain": f"drain before.json s1 --stores persistent {NOW}",
     "check": f"check joined.json --policy policy.yaml {NOW}",
     "fleet": "fleet calm.json joined.json",
 }
 _CONNECT = {
     "assign": "assign joined.json",
-    "simulate": "simulate before.json scenario.yaml --draws 2",
-    "simulate-scaleout": "simulate-scaleout before.json --add 2 --draws 2",
-    "compare": "compare before.json --add 2 --vary design=connect,connect-eager,connect-design-1 --draws 2",
+    "simulate": "simulate before.json scenario.yaml --set draws=2",
+    "simulate-scaleout": "simulate-scaleout before.json --add 2 --set draws=2",
+    "compare": "compare before.json --add 2 --vary design=connect,connect-eager,connect-design-1 --set draws=2",
     "drain": f"drain before.json w1 {NOW}",
     "check": f"check joined.json --policy policy.yaml {NOW}",
     "fleet": "fleet calm.json joined.json",

@@ -185,7 +185,8 @@ def planned(scenario: str, before: Path, at: str, restored_per_second: int) -> P
         "produce.rate=0/s",
         "--output",
         "json",
-        "--full",
+        "--set",
+        "full=true",
     ]
     command("simulate", str(before), str(answer), *asked, "--out", str(plan))
     return plan

@@ -127,7 +127,9 @@ def test_of_a_long_plan_that_nobody_waits_for_what_else_may_be_is_not_played(mon
     assert (result.rounds, result.summary) == (whole.rounds, replace(whole.summary, ranges=()))
     assert not result.tells_ends
     page = page_of(result)
-    assert "Other outcomes were not simulated (--ranges does)." in page.sentences[-1], "the first lines say it, too"
+    assert "Other outcomes were not simulated (--set ranges=true does)." in page.sentences[-1], (
+        "the first lines say it, too"
+    )
     assert page.tone == "unknown"
     assert "ends-not-played" in [line.code for line in page.lines]
     assert plan_checked(snapshot) == whole

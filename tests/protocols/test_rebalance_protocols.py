@@ -102,7 +102,7 @@ def test_a_mixed_plan_stops_eager_members_in_follow_ups_too() -> None:
     assert ignored.rounds == cooperative.rounds
     notes = [note.message for note in ignored.assumptions if note.code == "protocols-not-used"]
     assert notes == [
-        "2 consumers list more than the cooperative protocol, and are assumed to use it; --protocol mixed "
+        "2 consumers list more than the cooperative protocol, and are assumed to use it; --set protocol=mixed "
         "assumes otherwise"
     ]
     assert any(rnd.trigger is Trigger.FOLLOW_UP for rnd in result.rounds)

@@ -171,7 +171,7 @@ def test_the_command_refuses_one_bounce(monkeypatch: pytest.MonkeyPatch, capsys:
     assert run(["upgrade", "x.json", "--to", "cooperative"]) == 0
     shown = to_table(upgrade(EAGER), width=80)
     assert capsys.readouterr().out == shown.replace("SNAPSHOT", "x.json")
-    assert run(["upgrade", "x.json", "--to", "cooperative", "--one-bounce", "--output", "markdown"]) == 3
+    assert run(["upgrade", "x.json", "--to", "cooperative", "--set", "one.bounce=true", "--output", "markdown"]) == 3
     assert "**NO**: The upgrade takes two rolling bounces" in capsys.readouterr().out
     assert run(["upgrade", "x.json", "--to", "cooperative", "--output", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["kind"] == "upgrade"

@@ -118,7 +118,7 @@ def test_the_tool_takes_its_own_plan_with_a_produce_rate(tmp_path: Path, capsys:
     ("words", "figure", "seen"),
     [
         (
-            ("simulate-scaleout", "1-before-join.json", "--add", "2", "--threads", "2", "--draws", "9"),
+            ("simulate-scaleout", "1-before-join.json", "--add", "2", "--new", "threads=2", "--set", "draws=9"),
             "cold_handovers",
             5,
         ),

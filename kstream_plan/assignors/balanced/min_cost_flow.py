@@ -28,7 +28,7 @@ from kstream_plan.errors import UsageError
 try:
     from ortools.graph.python import min_cost_flow
 except ImportError as error:
-    message = "the assignor balanced and --bounds need OR-tools, which is not installed"
+    message = "the assignor balanced and --set bounds=true need OR-tools, which is not installed"
     raise UsageError(message, fix="pip install 'kstream-plan[balanced]'") from error
 
 Numbers: TypeAlias = npt.NDArray[np.int64]

@@ -141,7 +141,7 @@ def _accept(
         message = f"is a {kind}, which this command does not take"
         error = SnapshotError(message, where=place, fix=f"give it to {takers}", application_id=application_id)
     elif (options.assignor, options.protocol) != _DEFAULTS:
-        message = f"is a {protocol} group: there {_DECIDES[protocol]} decides, not --assignor and --protocol"
+        message = f"is a {protocol} group: there {_DECIDES[protocol]} decides, not --assignor and --set protocol"
         error = SnapshotError(message, where=place, fix="leave them out", application_id=application_id)
     if error is None or options.keep_going:
         return error or outcome

@@ -42,12 +42,14 @@ def results_request(
     """Return what is asked for of ``--out-format``; ``json_shown``: the JSON is to go to stdout as well."""
     if form is None:
         if overwrite:
-            raise UsageError("--overwrite goes with --out-format", fix="give --out-format as well, or leave it out")
+            raise UsageError(
+                "--set overwrite=true goes with --out-format", fix="give --out-format as well, or leave it out"
+            )
         return None
     if out_file is None:
         raise UsageError("--out-format needs a folder", fix="name a folder for them with --out")
     if Path(out_file).exists() and not overwrite:
-        fix = "name another folder, or replace it with --overwrite"
+        fix = "name another folder, or replace it with --set overwrite=true"
         raise KstreamPlanError("exists already", where=f"--out {out_file}", fix=fix)
     return ResultsRequest(out_file, form, overwrite, None if json_shown else without_json)
 

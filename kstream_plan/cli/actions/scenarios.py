@@ -7,15 +7,15 @@ from typing import TypeAlias
 
 from kstream_plan.cli.options.check import CheckOptions
 from kstream_plan.cli.options.parameters import option_of
-from kstream_plan.cli.options.simulation import Chance, NewInstances
+from kstream_plan.cli.options.simulation import OF_NEW, Chance, NewInstances
 from kstream_plan.cli.output import write_stderr
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Group, is_uuid
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.render.text.numbers import count
 
-#: Options that say what new instances are like.
-_OF_NEW_INSTANCES = ("threads", "client_tags", "rack", "add_at", "process_id")
+#: What counts for all new instances; of all else each may have its own.
+_OF_ALL = ("threads", "at")
 #: What happens to a group; raises a ``ScenarioError`` if it does not fit the group.
 ScenarioOf: TypeAlias = Callable[[Group], Scenario]
 
@@ -29,7 +29,7 @@ def scenario_of(options: CheckOptions) -> ScenarioOf | None:
             raise UsageError(f"{option} goes with --add, --to or --scenario", fix=f"give one, or leave out {option}")
         return None
     if options.trigger is not None:
-        raise UsageError("--trigger is for a rebalance that starts now", fix="leave it out, the events say it")
+        raise UsageError("--set trigger is for a rebalance that starts now", fix="leave it out, the events say it")
     if options.scenario is None:
         return scale_out_of(options)
     if members:
@@ -59,35 +59,37 @@ def scale_out_of(options: NewInstances) -> ScenarioOf:
 
 def _check_new(options: NewInstances, add: int) -> None:
     """Check what is said of ``add`` new instances."""
-    for name in _OF_NEW_INSTANCES:
-        value, option = getattr(options.command_line, name), option_of(name)
-        if value is None:
+    for key in OF_NEW:
+        number, option = len(options.command_line.of_new(key)), f"--new {key}"
+        if not number:
             continue
         if not add:
             raise UsageError(
                 f"{option} is for new instances, and none joins", fix=f"give --add N, or leave out {option}"
             )
-        if isinstance(value, list) and len(value) > add:
-            message = f"{option} is given {len(value)} times for {count(add, 'new instance')}"
+        if key in _OF_ALL and number > 1:
+            raise UsageError(f"{option} is given {number} times", fix="give it once: it is for all new instances")
+        if number > add:
+            message = f"{option} is given {number} times for {count(add, 'new instance')}"
             raise UsageError(message, fix=f"give {option} once per new instance at most")
-    ids = options.process_id or ()
+    ids = options.of_new("id")
     if len(set(ids)) < len(ids):
-        raise UsageError("--process-id has a duplicate", fix="give every new instance its own")
+        raise UsageError("--new id has a duplicate", fix="give every new instance its own")
 
 
 def _scale_out(group: Group, options: NewInstances) -> Scenario:
-    _warn_of_ids(group, options.process_id or ())
+    _warn_of_ids(group, options.of_new("id"))
     from kstream_plan.simulation.scale_out import scale_out  # noqa: PLC0415 - not where saved plans are checked
 
     return scale_out(
         group,
         add=options.add or 0,
         to=options.to,
-        threads=options.threads,
-        client_tags=options.client_tags or (),
-        racks=options.rack or (),
-        add_at_ms=options.add_at or 0,
-        process_ids=options.process_id or (),
+        threads=next(iter(options.of_new("threads")), None),
+        client_tags=options.of_new("tags"),
+        racks=options.of_new("rack"),
+        add_at_ms=next(iter(options.of_new("at")), 0),
+        process_ids=options.of_new("id"),
         remove=options.remove or (),
     )
 
@@ -96,6 +98,6 @@ def _warn_of_ids(group: Group, process_ids: Sequence[str]) -> None:
     strange = [name for name in process_ids if not is_uuid(name)]
     if strange and all(is_uuid(name) for name in group.instance_index):
         write_stderr(
-            f"warning: --process-id {strange[0]!r} is no UUID like the others of {group.application_id!r}: ids decide "
+            f"warning: --new id={strange[0]!r} is no UUID like the others of {group.application_id!r}: ids decide "
             "ties, so real instances may get other tasks"
         )

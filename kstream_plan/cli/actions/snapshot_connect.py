@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _SOURCES = ("connect_log", "connect_status", "connect_url")
 #: What is of Kafka Streams' groups only.
 _OF_STREAMS = (
-    *("leader_log", "describe_text", "broker_version", "bootstrap_server", "group", "all_groups"),
+    *("leader_log", "describe_text", "broker_version", "bootstrap_server", "group"),
     *("offsets_topic", "streams_config", "names", "topology", "metrics"),
 )
 #: What is of some of the sources only.

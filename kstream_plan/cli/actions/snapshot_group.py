@@ -33,7 +33,7 @@ T = TypeVar("T")
 _SERVER = re.compile(r"(?:\[[^\s\[\]]+\]|[^\s:\[\]]+):(?P<port>\d{1,5})")
 
 #: Options that are about a running group, beside the topology.
-_OF_GROUPS = ("group", "all_groups", "command_config", "offsets_topic", "broker_version")
+_OF_GROUPS = ("group", "command_config", "offsets_topic", "broker_version")
 _NO_CONFIG = (
     "a group does not tell its application's configuration: Kafka's defaults will count (acceptable.recovery.lag "
     "10000, max.warmup.replicas 2, num.standby.replicas 0, probing every 10m), and with other settings the plan is "
@@ -67,11 +67,11 @@ def running_groups_of(options: SnapshotOptions) -> RunningGroups | None:
         if not options.leader_log:
             raise UsageError("no source of a snapshot is given", fix=_with_a_source(options.more_logs or ()))
         return None
-    if not options.group and not options.all_groups:
-        fix = "name the application's id: --group ID; or take them all: --all-groups"
+    if not options.group:
+        fix = "name the application's id: --group ID; or take them all: --group '*'"
         raise UsageError("--bootstrap-server needs a group", fix=fix)
-    if options.group and options.all_groups:
-        raise UsageError("--all-groups takes in every --group", fix="give one of them")
+    if options.all_groups and len(options.group) > 1:
+        raise UsageError("--group '*' takes in every --group", fix="give one of them")
     if options.command_line.application_id:
         raise UsageError("--group names the application already", fix="leave --application-id out")
     _check_servers(servers)
@@ -80,7 +80,7 @@ def running_groups_of(options: SnapshotOptions) -> RunningGroups | None:
     past = _options(options, ("listed", "as_of", "from_time", "to_time", "everything"))
     if past and not options.offsets_topic:
         raise UsageError(f"{past[0]} is about a history", fix="read it from the broker's own topic: --offsets-topic")
-    return RunningGroups(servers, tuple(dict.fromkeys(options.group or ())))
+    return RunningGroups(servers, () if options.all_groups else tuple(dict.fromkeys(options.group or ())))
 
 
 def _options(options: SnapshotOptions, names: Sequence[str]) -> list[str]:

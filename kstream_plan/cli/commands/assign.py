@@ -31,10 +31,9 @@ class AssignOptions(Saving, Ranged, Triggered, PlansSnapshots):
     """What ``assign`` is asked."""
 
     paths: shared.Snapshots
-    full: shared.Full = False
-    verbose: shared.Verbose = False
+    full: bool = False
     replay: shared.Replay = False
-    show_ranks: Annotated[bool, typer.Option("--show-ranks", help="Show the ranked candidates of each task.")] = False
+    show_ranks: bool = False
     fail_on_changes: Annotated[
         bool, typer.Option("--fail-on-changes", help="Fail with exit code 5 if anything would move.")
     ] = False
@@ -63,7 +62,9 @@ def assign(options: AssignOptions) -> None:
 def _check(options: AssignOptions) -> None:
     """Check what does not need the input."""
     if options.show_ranks and options.output is OutputForm.JSON:
-        raise UsageError("--show-ranks is for people", fix="leave out --output json, or save the plan with --out")
+        raise UsageError(
+            "--set show.ranks=true is for people", fix="leave out --output json, or save the plan with --out"
+        )
     if options.replay and options.now is not None:
         raise UsageError("--replay begins when the decision was made", fix="leave out --now")
     check_before_reading(options, options.out_file)

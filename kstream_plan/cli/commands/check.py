@@ -43,7 +43,7 @@ def check(options: CheckOptions) -> None:
         forms = tuple(dict.fromkeys([*(report.form for report in options.report or ()), *stdout_forms]))
         words = dict(options.option_words)
         if words.pop("now", None) and options.policy:  # only compare goes by it as this command does
-            words["today"] = ("--now", f"{options.clock:%Y-%m-%dT%H:%M:%SZ}")
+            words["clock"] = ("--now", f"{options.clock:%Y-%m-%dT%H:%M:%SZ}")
         source_of_pages = input_of(options.paths, "", is_plural=False, option_words=tuple(words.items()))
         forms_of_report = ReportForms(*page(), forms, options.fail_on_warning, source_of_pages)
         with (

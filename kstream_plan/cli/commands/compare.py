@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated
@@ -20,13 +19,11 @@ from kstream_plan.cli.actions.variants import CONNECT_DELAY, OF_CONNECT, axes_of
 from kstream_plan.cli.exit_codes import first_that_applies
 from kstream_plan.cli.failures import expected_failures, report_all
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.check import Today
 from kstream_plan.cli.options.groups import Deciding, Measuring, PlansSnapshots, Reading, Rounds
 from kstream_plan.cli.options.parameters import option_of, takes
 from kstream_plan.cli.options.reports import Paging
 from kstream_plan.cli.options.running import Spark
 from kstream_plan.cli.options.settings import Settings
-from kstream_plan.cli.options.shared import number_option
 from kstream_plan.cli.options.simulation import NewInstances
 from kstream_plan.cli.output import OutputForm, write_stdout
 from kstream_plan.cli.pages import answers_text
@@ -39,7 +36,6 @@ from kstream_plan.errors import PlanFileError, UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.policy.findings import Standard
 from kstream_plan.simulation.alternatives import saved_alternatives
-from kstream_plan.simulation.draws import MOST_DRAWS
 
 #: Options that say how snapshots are read and planned; plans are compared as they were saved.
 _FOR_SNAPSHOTS = (NewInstances, Reading, Measuring, Settings, Deciding, Spark)
@@ -72,27 +68,13 @@ class CompareOptions(NewInstances, Rounds, Paging, PlansSnapshots):
         Path | None,
         typer.Option("--policy", metavar="FILE", help="Rules as YAML; shows which alternatives keep to them."),
     ] = None
-    today: Today = None
-    draws: Annotated[
-        int | None,
-        number_option(
-            f"Number of random simulations for each alternative (default: by size, at most {MOST_DRAWS}).",
-            1,
-            1_000_000,
-            rare=True,
-        ),
-    ] = None
+    draws: int | None = None
     output: shared.Output = OutputForm.TABLE
 
     @cached_property
     def now_ms(self) -> int | None:
         """When plans begin: held against a policy, as of their snapshot, as in ``check``."""
         return super().now_ms if self.policy is None else self.as_of_ms
-
-    @property
-    def clock(self) -> datetime:
-        """What counts as now for the age of snapshots and for waivers."""
-        return self.today or super().clock
 
     @property
     def designs(self) -> Sequence[str]:
@@ -123,8 +105,6 @@ def _standard(options: CompareOptions) -> Standard | None:
     """Return what every alternative is held against, if anything."""
     if options.policy is not None:
         return Standard(load_policy(options.policy), options.clock)
-    if options.command_line.today is not None:
-        raise UsageError("--today goes with --policy", fix="give a policy, or leave out --today")
     return None
 
 
@@ -190,7 +170,7 @@ def _scenario_of(options: CompareOptions) -> ScenarioOf | None:
     if members:
         return scale_out_of(options)
     if options.command_line.draws is not None and not options.scenario:
-        raise UsageError("--draws goes with --add, --to or --scenario", fix="give one, or leave out --draws")
+        raise UsageError("--set draws goes with --add, --to or --scenario", fix="give one, or leave out --set draws")
     if options.scenario is None or len(options.scenario) > 1:
         return None
     scenario = load_scenario(options.scenario[0])

@@ -47,18 +47,8 @@ class DiffOptions(Spark, Paging, Limited):
             metavar="NEW", help="Snapshot, saved plan, or the history that followed the plan.", show_default=False
         ),
     ] = None
-    old_round: Annotated[
-        int | None,
-        typer.Option(
-            "--old-round", metavar="N", min=0, help="Rebalance of the plan OLD to compare from (default: the last)."
-        ),
-    ] = None
-    new_round: Annotated[
-        int | None,
-        typer.Option(
-            "--new-round", metavar="N", min=0, help="Rebalance of the plan NEW to compare with (default: the last)."
-        ),
-    ] = None
+    old_round: int | None = None
+    new_round: int | None = None
     from_point: Annotated[
         str | None,
         typer.Option(
@@ -70,17 +60,9 @@ class DiffOptions(Spark, Paging, Limited):
         typer.Option("--to", metavar="POINT", help="End in a history: a generation or a time (default: the newest)."),
     ] = None
     application_id: shared.ApplicationId = None
-    view: Annotated[
-        bool,
-        typer.Option(
-            "--protocol-view", help="Show the protocol (KIP-429): the leader's view, rejoins, callbacks of each member."
-        ),
-    ] = False
+    protocol_view: bool = False
     output: shared.Output = OutputForm.TABLE
     out: shared.Out = None
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show every task that changed, and all applications in full.")
-    ] = False
     fail_on_changes: Annotated[
         bool, typer.Option("--fail-on-changes", help="Fail with exit code 5 if anything changed.")
     ] = False
@@ -106,7 +88,7 @@ def diff(options: DiffOptions) -> None:
             is_changed = not all(comparison.alike for comparison in predictions)
         else:
             text = "".join(
-                f"{to_json(comparison, view=options.view, command=source.command)}\n"
+                f"{to_json(comparison, view=options.protocol_view, command=source.command)}\n"
                 for comparison, source in zip(comparisons.comparisons, _sources(comparisons, options), strict=True)
             )
             _deliver(text, _pages(comparisons, options), options)
@@ -134,7 +116,7 @@ def _check(options: DiffOptions) -> None:
     """Check what does not need the input."""
     points = [options.from_point, options.to_point] != [None, None]
     if points and (options.old_round, options.new_round) != (None, None):
-        raise UsageError("a history has no rounds", fix="leave --old-round and --new-round out")
+        raise UsageError("a history has no rounds", fix="leave out --set old.round and new.round")
     if options.out is not None:
         check_target(options.out)
     check_reports(options.report, options.out)
@@ -148,8 +130,10 @@ def _predictions(options: DiffOptions) -> list[SaidAndHappened] | None:
     comparisons = read_said_and_happened(options.old, options.new, options.from_point, options.to_point, ids)
     if comparisons is None and (options.from_point, options.to_point) != (None, None):
         raise UsageError("--from and --to pick from one history", fix="give one file, or a saved plan and its history")
-    if comparisons is not None and options.view:
-        raise UsageError("--protocol-view is of one generation", fix="leave it out, or choose one with --old-round")
+    if comparisons is not None and options.protocol_view:
+        raise UsageError(
+            "--set protocol.view=true is of one generation", fix="leave it out, or choose one with --set old.round"
+        )
     return comparisons
 
 
@@ -215,7 +199,7 @@ def _pages(comparisons: _Compared, options: DiffOptions) -> Iterator[Page]:
         yield diffs_page(comparisons.comparisons)
     if len(comparisons.comparisons) == 1 or options.verbose:
         for comparison, source in zip(comparisons.comparisons, _sources(comparisons, options), strict=True):
-            page = diff_page(comparison, verbose=options.verbose, protocol_view=options.view)
+            page = diff_page(comparison, verbose=options.verbose, protocol_view=options.protocol_view)
             yield with_commands(_with_files(page, comparison, options), source.command)
 
 

@@ -66,7 +66,6 @@ class DrainOptions(Drawing, PlansSnapshots):
         bool,
         typer.Option("--leave", help="Let the instances leave the group cleanly, not by Kafka Streams' default close."),
     ] = False
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List the tasks that start warm as well.")] = False
     output: shared.Output = OutputForm.TABLE
     out: shared.Out = None
 

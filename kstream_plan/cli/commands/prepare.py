@@ -6,20 +6,23 @@ import compileall
 import sys
 from pathlib import Path
 
-import typer
-
 import kstream_plan
 from kstream_plan.cli.failures import expected_failures
+from kstream_plan.cli.options.parameters import Options, takes
 from kstream_plan.cli.output import write_stdout
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.render.answers import to_table
 from kstream_plan.simulation.one_plan import plan_checked
 
 
-def prepare(ctx: typer.Context) -> None:
+class PrepareOptions(Options):
+    """What ``prepare`` is asked: nothing of its own."""
+
+
+@takes(PrepareOptions)
+def prepare(options: PrepareOptions) -> None:
     """Archive Java's classes, and compile the modules of this package and those that it has loaded."""
-    debug, quiet = (bool(ctx.meta.get(flag)) for flag in ("--debug", "--quiet"))
-    with expected_failures(debug=debug), show_progress(quiet=quiet) as progress:
+    with expected_failures(debug=options.debug), show_progress(quiet=options.quiet) as progress:
         from kstream_plan.snapshots.spark.prepare import prepare as archive_classes  # noqa: PLC0415 - loads Spark
 
         snapshot, archives = archive_classes(progress)

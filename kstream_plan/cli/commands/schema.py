@@ -8,16 +8,22 @@ import typer
 
 from kstream_plan.answers import formats
 from kstream_plan.cli.failures import expected_failures
+from kstream_plan.cli.options.parameters import Options, takes
 from kstream_plan.cli.options.shared import one_of
 from kstream_plan.cli.output import write_stdout
 
 
-def schema(
+class SchemaOptions(Options):
+    """What ``schema`` is asked."""
+
     kind: Annotated[
         str,
         typer.Argument(help=f"Kind of file: {', '.join(formats.KINDS)}.", **one_of(formats.KINDS, "DOCUMENT")),
-    ],
-) -> None:
+    ]
+
+
+@takes(SchemaOptions)
+def schema(options: SchemaOptions) -> None:
     """Print the JSON Schema of what is written (plan and more) or read (snapshot and more)."""
-    with expected_failures():
-        write_stdout(formats.load(kind))
+    with expected_failures(debug=options.debug):
+        write_stdout(formats.load(options.kind))

@@ -50,19 +50,17 @@ class ShowOptions(Drawing, Spark, Limited):
         str | None,
         typer.Option("--instance", metavar="ID", help="Show only this instance: process id, a prefix of it, or host."),
     ] = None
-    final: Annotated[bool, typer.Option("--final", help="Take the end of the plan; goes with --as-snapshot.")] = False
     as_snapshot: Annotated[
         Path | None,
         typer.Option(
             "--as-snapshot",
             metavar="FILE",
-            help="File for the end of the plan (--final) as a snapshot, to plan on from it; - is standard output.",
+            help="File for the end of the plan as a snapshot, to plan on from it; - is standard output.",
         ),
     ] = None
     application_id: shared.ApplicationId = None
     output: shared.Output = OutputForm.TABLE
-    full: shared.Full = False
-    verbose: shared.Verbose = False
+    full: bool = False
 
 
 @takes(ShowOptions)
@@ -90,16 +88,14 @@ def show(options: ShowOptions) -> None:
 def _check_final(options: ShowOptions) -> None:
     """Check what is asked for about the plan's end."""
     if options.as_snapshot is None:
-        if options.final:
-            raise UsageError("--final goes with --as-snapshot", fix="give --as-snapshot FILE as well")
         return
-    if not options.final:
-        raise UsageError("--as-snapshot saves a plan's end", fix="give --final as well")
     typed = options.command_line
     is_focus = options.round_number is not None or options.task is not None or options.instance is not None
     if is_focus or options.report or typed.full or typed.verbose or typed.output is not OutputForm.TABLE:
         message = "--as-snapshot writes a snapshot and shows nothing"
-        raise UsageError(message, fix="leave out --round, --task, --instance, --report, --output, --full and --verbose")
+        raise UsageError(
+            message, fix="leave out --round, --task, --instance, --report, --output, --set full=true and --verbose"
+        )
     if str(options.as_snapshot) != "-":
         check_ending(options.as_snapshot.name, "--as-snapshot")
         check_target(options.as_snapshot, "--as-snapshot", snapshots=True)

@@ -48,12 +48,7 @@ class UpgradeOptions(Spark, Limited):
     to_protocol: Annotated[
         str, typer.Option("--to", **one_of([COOPERATIVE, _STREAMS, _SESSIONED]), help="Protocol to upgrade to.")
     ]
-    one_bounce: Annotated[
-        bool,
-        typer.Option(
-            "--one-bounce", help="Ask for a single rolling bounce; it is refused with its reason and exit code 3."
-        ),
-    ] = False
+    one_bounce: bool = False
     broker_version: shared.BrokerVersion = None
     add: Annotated[
         int | None,
@@ -63,12 +58,7 @@ class UpgradeOptions(Spark, Limited):
     ] = None
     restart: shared.Restart = None
     restore_rate: RestoreRate = None
-    draws: Annotated[
-        int | None,
-        number_option(
-            "Number of random simulations for each side (not cooperative; default: by size, at most 10).", 1, 1_000
-        ),
-    ] = None
+    draws: int | None = None
     application_id: shared.ApplicationId = None
     as_of: shared.AsOf = None
     output: shared.Output = OutputForm.TABLE

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, time, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated
@@ -16,24 +15,7 @@ from kstream_plan.cli.options.reports import ReportFile, report_option
 from kstream_plan.cli.options.shared import WrongValueError, duration_option, number_option
 from kstream_plan.cli.options.simulation import Chance, NewInstances
 from kstream_plan.cli.output import OutputForm
-from kstream_plan.documents.policy_file import parse_date
-from kstream_plan.model.times import EPOCH
 from kstream_plan.render.check import REPORTS
-from kstream_plan.snapshots.rows.times import parse_time
-
-
-def _moment(text: str) -> datetime:
-    """Return a time, or the end of a day."""
-    try:
-        if "T" not in text.upper():
-            return datetime.combine(parse_date(text), time(23, 59, 59), UTC)
-        return EPOCH + timedelta(milliseconds=parse_time(text))
-    except ValueError as error:
-        raise WrongValueError(f"{error}, nor a time like 2027-01-31T12:00:00Z") from None
-
-
-def _moment_ms(text: str) -> int:
-    return (_moment(text) - EPOCH) // timedelta(milliseconds=1)
 
 
 def _digest(text: str) -> str:
@@ -51,20 +33,7 @@ class Planning(Triggered):
         typer.Option("--scenario", metavar="FILE", help="Scenario to check (format: kstream-plan schema scenario)."),
     ] = None
     out: shared.Out = None
-    full: shared.Full = False
-
-
-#: Option ``--today``, wherever a policy's dates are gone by.
-Today = Annotated[
-    datetime | None,
-    typer.Option(
-        "--today",
-        hidden=True,
-        metavar="DATE",
-        parser=_moment,
-        help="Day, or time, for which the policy is checked (default: now).",
-    ),
-]
+    full: bool = False
 
 
 class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
@@ -86,10 +55,8 @@ class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
         list[Path] | None,
         typer.Option("--baseline", metavar="PLAN", help="Saved plans of the state before the change; repeatable."),
     ] = None
-    require_generation: Annotated[int | None, number_option("Refuse plans that start from another generation.")] = None
-    max_snapshot_age: Annotated[int | None, duration_option("Refuse plans made from a snapshot older than this.")] = (
-        None
-    )
+    require_generation: Annotated[int | None, number_option("Refuse plans from another generation.")] = None
+    max_snapshot_age: Annotated[int | None, duration_option("Refuse plans made from an older snapshot.")] = None
     expect_digest: Annotated[
         list[str] | None,
         typer.Option(
@@ -104,17 +71,8 @@ class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
     fail_on_warning: Annotated[
         bool, typer.Option("--fail-on-warning", help="Fail with exit code 3 on warnings as well.")
     ] = False
-    now: Annotated[
-        int | None,
-        typer.Option(
-            "--now",
-            "--today",
-            hidden=True,
-            metavar="TIME",
-            parser=_moment_ms,
-            help="Time, or day until its end, for snapshot ages and waivers (default: the clock).",
-        ),
-    ] = None
+
+    now: shared.Now = None
 
     @cached_property
     def now_ms(self) -> int | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import typer
 
 from kstream_plan.cli.command_help import COMMANDS, WITHOUT_FILE
 from kstream_plan.cli.options.parameters import CommandLine, Source
+from kstream_plan.documents.own_settings import OF_COMMANDS
 
 #: Under which name a context keeps where the values of the file stand, and what it gives ``--set``, with the place.
 _PLACES, _SETTINGS_OF_FILE = "kstream_plan.places", "kstream_plan.settings"
@@ -26,7 +27,7 @@ def option_keys(option: Any) -> list[str]:
 
 
 def option_variables(option: Any) -> list[str]:
-    """Return the environment variables of an option: ``KSTREAM_PLAN_ADD_AT`` for ``--add-at``."""
+    """Return the environment variables of an option: ``KSTREAM_PLAN_AS_OF`` for ``--as-of``."""
     return [f"KSTREAM_PLAN_{key.replace('-', '_').upper()}" for key in option_keys(option)]
 
 
@@ -78,13 +79,14 @@ class _Layer(NamedTuple):
     texts: Sequence[str]
 
 
-def take_settings(ctx: Any, options: Sequence[Any], words: Mapping[str, Any]) -> None:
+def take_settings(ctx: Any, options: Sequence[Any], words: Mapping[str, Any], by_set: Collection[str]) -> None:
     """Let a setting of ``--set`` count unless a stronger source gives it too, also in an option of its own.
 
-    ``words`` are those of the command line, by option.
+    ``words`` are those of the command line, by option; ``by_set`` is what the command takes so. What it does not take
+    is passed over where a file or the environment gives it, for other commands.
 
     Raises:
-        typer.BadParameter: a value is wrong, or one source gives a setting twice.
+        typer.BadParameter: a value is wrong, one source gives a setting twice, or the command line one too many.
     """
     CommandLine.settings = frozenset()
     option = next((option for option in options if option.name == _SETTINGS), None)
@@ -102,14 +104,17 @@ def take_settings(ctx: Any, options: Sequence[Any], words: Mapping[str, Any]) ->
         for text in layer.texts:
             setting = _setting(ctx, option, layer, text)
             field = setting.name.removesuffix("_ms")
-            strength = _STRENGTH.index(ctx.get_parameter_source(field).name) if field in ctx.params else 0
+            if not _is_taken(ctx, option, layer, text, field, by_set):
+                continue
+            own_option = ctx.get_parameter_source(field)
+            strength = _STRENGTH.index(own_option.name) if own_option else 0
             if setting.name in names or _STRENGTH[strength] == layer.source:
                 duplicate = typer.BadParameter(f"{text.partition('=')[0]} is given twice")
                 raise _with_place(duplicate, ctx, option, "give it once")
             names.add(setting.name)
             if strength > _STRENGTH.index(layer.source):
                 continue
-            if field in ctx.params:
+            if field in ctx.params or field in by_set:
                 ctx.params[field] = setting.value
             else:
                 settings[setting.name] = setting
@@ -120,6 +125,18 @@ def take_settings(ctx: Any, options: Sequence[Any], words: Mapping[str, Any]) ->
             CommandLine.settings = frozenset(names)
     ctx.params[_SETTINGS] = list(settings.values()) or None
     CommandLine.sources = tuple(sources.values())
+
+
+def _is_taken(ctx: Any, option: Any, layer: _Layer, text: str, field: str, by_set: Collection[str]) -> bool:
+    """Return True if the command takes a setting; an error says if the command line gives one that it does not."""
+    if field in by_set or field in ctx.params or ("settings" in by_set and field not in OF_COMMANDS):
+        return True
+    if layer.source != "COMMANDLINE":
+        return False
+    names_taken = [name.replace("_", ".") for name in OF_COMMANDS if name in by_set]
+    fix = f"write one of {', '.join(names_taken)}, or leave it out" if names_taken else "leave it out"
+    error = typer.BadParameter(f"{text.partition('=')[0]!r} is no setting of this command")
+    raise _with_place(error, ctx, option, fix)
 
 
 def _setting(ctx: Any, option: Any, layer: _Layer, text: str) -> Any:

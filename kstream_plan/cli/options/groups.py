@@ -21,7 +21,6 @@ from kstream_plan.designs import DESIGNS
 from kstream_plan.documents.given_design import GivenDesign, parse_design
 from kstream_plan.model.times import EPOCH
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.snapshots.rows.times import time_asked_for
 
 _USUAL = PlanOptions()
@@ -95,11 +94,7 @@ class Deciding(Options, panel=PLANNING):
     assignor: Annotated[
         str, typer.Option("--assignor", **one_of(sorted(ASSIGNORS)), help="Assignor that decides who gets which task.")
     ] = _USUAL.assignor
-    protocol: Annotated[
-        str,
-        typer.Option("--protocol", **one_of(sorted(PROTOCOLS)), hidden=True, help="Rebalance protocol of the group."),
-    ] = _USUAL.protocol
-
+    protocol: str = _USUAL.protocol
     design: Annotated[
         list[GivenDesign] | None,
         typer.Option(
@@ -134,25 +129,25 @@ class Deciding(Options, panel=PLANNING):
 class Rounds(Deciding):
     """How many rounds are planned."""
 
-    max_rounds: shared.MaxRounds = None
+    max_rounds: int | None = None
 
 
 class Bounded(Rounds):
     """What is found besides of the least that has to be done."""
 
-    bounds: shared.Bounds = False
+    bounds: bool = False
 
 
 class Ranged(Deciding):
     """Whether how else it may come out is waited for where that takes long."""
 
-    ranges: shared.Ranges = False
+    ranges: bool = False
 
 
 class Triggered(Bounded):
     """Why the group rebalances now."""
 
-    trigger: shared.RoundOneTrigger = None
+    trigger: str | None = None
 
 
 class Applications(Options, panel=INPUT):

@@ -10,6 +10,10 @@ from functools import wraps
 from inspect import Parameter, Signature
 from typing import Annotated, Any, NamedTuple, Never, Self, TypeAlias, TypeVar, dataclass_transform, get_type_hints
 
+import typer
+
+from kstream_plan.documents.own_settings import OF_COMMANDS, OF_SNAPSHOTS
+
 #: Options of a command line, by name, each with all the words that give it.
 OptionWords: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 
@@ -42,6 +46,26 @@ class CommandLine:
     sources: tuple[Source, ...] = ()
 
 
+def _setting(text: str) -> Any:
+    from kstream_plan.cli.options.shared import fixable  # noqa: PLC0415 - has options of its own
+    from kstream_plan.documents.given_settings import parse_setting  # noqa: PLC0415 - not for what shows a saved plan
+
+    return fixable(parse_setting)(text)
+
+
+def _set_names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return what completes a value of ``--set``."""
+    own = {**(OF_SNAPSHOTS if "settings" in ctx.command.by_set else {}), **OF_COMMANDS}  # type: ignore[attr-defined]
+    names = [name for name in own if name in OF_SNAPSHOTS or name in ctx.command.by_set]  # type: ignore[attr-defined]
+    return [text for name in names if (text := f"{name.replace('_', '.')}=").startswith(incomplete)]
+
+
+def _spark_setting(text: str) -> Any:
+    from kstream_plan.cli.options.shared import key_value  # noqa: PLC0415 - has options of its own
+
+    return key_value(text)
+
+
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 class Options:
     """The options of a command, or a group of options that commands share: every annotated attribute is one.
@@ -49,11 +73,41 @@ class Options:
     A command's options have the groups that it takes for bases. To a type checker this is a frozen dataclass; but no
     code is generated for it, which takes longer for the sixty options of a command than to check a small plan.
 
+    An attribute that is annotated with its type alone is no option: ``--set`` gives it, under its name with dots, as
+    :data:`kstream_plan.documents.own_settings.OF_COMMANDS` reads it. The options of every command stand here; a group
+    that has ``settings`` or ``spark_conf`` as well takes Kafka's settings, or Spark's.
+
     A group names the ``panel`` in which the help has its options, unless one names another
     (``typer.Option(rich_help_panel=…)``); the rare ones are ``hidden``, and in ``--help-all`` only.
     """
 
     _panel = ""
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", "-v", help="Show everything, and which defaults count."),
+    ] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", hidden=True, help="Show no progress on stderr.")] = False
+    debug: Annotated[bool, typer.Option("--debug", hidden=True, help="Show tracebacks and Spark's log.")] = False
+    settings: Annotated[
+        list[Any] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            parser=_setting,
+            autocompletion=_set_names,
+            help="Any setting, e.g. session.timeout.ms=30s.",
+        ),
+    ] = None
+    spark_conf: Annotated[
+        list[Any] | None,
+        typer.Option(
+            "--spark-conf",
+            hidden=True,
+            metavar="K=V",
+            parser=_spark_setting,
+            help="Spark setting, e.g. spark.master=spark://host:7077.",
+        ),
+    ] = None
 
     def __init_subclass__(cls, *, panel: str = "") -> None:
         cls._panel = panel
@@ -86,6 +140,9 @@ class Options:
         raise AttributeError(f"{name!r} cannot be changed: options are what was given")
 
 
+#: The options of every command.
+COMMON = tuple(Options.__annotations__)
+
 Asked = TypeVar("Asked", bound=Options)
 
 
@@ -95,21 +152,26 @@ _WRITTEN["settings"] = "--set"
 
 
 def option_of(name: str) -> str:
-    """Return how a parameter is written on the command line: ``--add-at`` for ``add_at``."""
+    """Return how a parameter is written on the command line: ``--keep-going``, ``--set max.rounds``."""
+    if name in OF_COMMANDS:
+        return f"--set {name.replace('_', '.')}"
     return _WRITTEN.get(name, f"--{name.replace('_', '-')}")
 
 
 def takes(options_class: type[Asked]) -> Callable[[Callable[[Asked], None]], Callable[..., None]]:
     """Let a command take the options of a class, its own first and then its groups', in the order of the bases.
 
-    The command is called with all of them as one value.
+    The command is called with all of them as one value. What ``--set`` gives is noted in ``by_set``.
     """
     kinds = get_type_hints(options_class, include_extras=True)
+    by_set = {name for name, kind in kinds.items() if not hasattr(kind, "__metadata__")}
+    kinds |= get_type_hints(Options, include_extras=True)
     panels: dict[str, str] = {}
     for group in options_class.__mro__:
         if issubclass(group, Options):
             for name in vars(group).get("__annotations__", ()):
                 panels.setdefault(name, group._panel)
+    options = {name: panel for name, panel in panels.items() if hasattr(kinds[name], "__metadata__")}
     parameters = [
         Parameter(
             name,
@@ -117,7 +179,7 @@ def takes(options_class: type[Asked]) -> Callable[[Callable[[Asked], None]], Cal
             default=getattr(options_class, name, Parameter.empty),
             annotation=_in_panel(kinds[name], panel),
         )
-        for name, panel in panels.items()
+        for name, panel in options.items()
     ]
 
     def wrapper(command: Callable[[Asked], None]) -> Callable[..., None]:
@@ -128,6 +190,7 @@ def takes(options_class: type[Asked]) -> Callable[[Callable[[Asked], None]], Cal
                 command(options)
 
         run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        run.by_set = by_set  # type: ignore[attr-defined]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return run
 

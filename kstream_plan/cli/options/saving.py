@@ -48,7 +48,7 @@ class Saving(Drawing, panel=OUTPUT):
             help="Data set with one row per application; --out is its folder, at any path Spark can write.",
         ),
     ] = None
-    overwrite: Annotated[bool, typer.Option("--overwrite", hidden=True, help="Replace an existing data set.")] = False
+    overwrite: bool = False
 
     @property
     def out_file(self) -> Path | None:

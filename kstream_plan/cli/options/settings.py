@@ -9,9 +9,10 @@ import typer
 
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import CommandLine, Options
-from kstream_plan.cli.options.shared import fixable, number_option, one_of, parser
+from kstream_plan.cli.options.shared import number_option, one_of, parser
 from kstream_plan.cli.panels import SETTINGS
-from kstream_plan.documents.given_settings import READING, GivenSetting, parse_restore_rate, parse_setting
+from kstream_plan.documents.given_settings import READING, GivenSetting
+from kstream_plan.documents.own_settings import OF_SNAPSHOTS, STORES
 from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.model.scenario import SettingValue
 from kstream_plan.model.settings import RANGES
@@ -30,14 +31,17 @@ RestoreRate = Annotated[
     typer.Option(
         "--restore-rate",
         metavar="RATE",
-        parser=parser(parse_restore_rate),
+        parser=parser(OF_SNAPSHOTS["restore_rate"].parse),
         help="Restore throughput per instance, e.g. 5000/s. Without it only a lower bound of the duration is known.",
     ),
 ]
 
 
 class Settings(Options, panel=SETTINGS):
-    """The application's settings, by their names in :class:`AssignmentConfig` without ``_ms``, and its rates."""
+    """The application's settings, by their names in :class:`AssignmentConfig` without ``_ms``, and its rates.
+
+    settings: what ``--set`` puts over a snapshot.
+    """
 
     streams_config: shared.StreamsConfig = None
     acceptable_recovery_lag: Annotated[
@@ -58,19 +62,11 @@ class Settings(Options, panel=SETTINGS):
     stores: Annotated[
         str | None,
         typer.Option(
-            **one_of(("persistent", "in-memory")),
+            **one_of(STORES),
             help="Where stores are, if that is unknown.",
         ),
     ] = None
-    settings: Annotated[
-        list[GivenSetting] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            parser=fixable(parse_setting),
-            help="Any setting, e.g. session.timeout.ms=30s.",
-        ),
-    ] = None
+    settings: list[GivenSetting] | None = None
 
     @property
     def command_line(self) -> Self:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeVar
 
@@ -14,7 +15,7 @@ from kstream_plan.cli.output import OutputForm
 from kstream_plan.cli.panels import INPUT, OUTPUT, PLANNING
 from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.errors import ConfigError
-from kstream_plan.plans import Trigger
+from kstream_plan.model.times import EPOCH
 from kstream_plan.snapshots.rows.times import parse_time
 
 T = TypeVar("T")
@@ -112,6 +113,22 @@ def one_of(choices: Iterable[str], metavar: str | None = None) -> dict[str, Any]
     return {"parser": parse, "metavar": metavar or f"[{'|'.join(names)}]", "autocompletion": lambda: names}
 
 
+def _moment(text: str) -> datetime:
+    """Return a time, or the end of a day."""
+    try:
+        if "T" not in text.upper():
+            from kstream_plan.documents.policy_file import parse_date  # noqa: PLC0415 - not for every command
+
+            return datetime.combine(parse_date(text), time(23, 59, 59), UTC)
+        return EPOCH + timedelta(milliseconds=parse_time(text))
+    except ValueError as error:
+        raise WrongValueError(f"{error}, nor a time like 2027-01-31T12:00:00Z") from None
+
+
+def _moment_ms(text: str) -> int:
+    return (_moment(text) - EPOCH) // timedelta(milliseconds=1)
+
+
 Snapshots = Annotated[
     list[str],
     typer.Argument(metavar="SNAPSHOT...", help="Snapshots, JSON or Parquet: files, folders, globs; - is stdin."),
@@ -121,7 +138,7 @@ StreamsConfig = Annotated[
     typer.Option(
         "--streams-config",
         metavar="[ID=]FILE",
-        help="Settings (.properties, YAML); a folder has one file per application.",
+        help="Settings (.properties, YAML); a folder has one per application.",
     ),
 ]
 AsOf = Annotated[
@@ -138,11 +155,10 @@ Now = Annotated[
     typer.Option(
         "--now",
         metavar="TIME",
-        parser=parser(parse_time),
+        parser=_moment_ms,
         rich_help_panel=INPUT,
         hidden=True,
-        help="Start time of plans (default: --as-of, else the clock in drain and bounce --instance, else the newest "
-        "decision).",
+        help="Time that counts as now (default: --as-of, else the clock in drain, bounce --instance and check).",
     ),
 ]
 TrustReportsOf = Annotated[
@@ -160,43 +176,6 @@ ApplicationId = Annotated[
         help="Only applications with this id; a glob, repeatable.",
     ),
 ]
-#: What starts a rebalance only after another one.
-_LATER_ONLY = (Trigger.FOLLOW_UP, Trigger.LEARNER_READY, Trigger.DEADLINE)
-RoundOneTrigger = Annotated[
-    Trigger | None,
-    typer.Option(
-        "--trigger",
-        **one_of(trigger.value for trigger in Trigger if trigger not in _LATER_ONLY),
-        rich_help_panel=PLANNING,
-        hidden=True,
-        help="Trigger of rebalance 1 (default: join if an instance is new, else manual).",
-    ),
-]
-MaxRounds = Annotated[
-    int | None,
-    typer.Option(
-        parser=parser(whole_number, 1),
-        metavar="N",
-        rich_help_panel=PLANNING,
-        hidden=True,
-        help="Largest number of rebalances to simulate (default: 4 x (stateful tasks + 10)).",
-    ),
-]
-Bounds = Annotated[
-    bool,
-    typer.Option(
-        "--bounds", rich_help_panel=PLANNING, hidden=True, help="Also compute the minimum of state to restore."
-    ),
-]
-Ranges = Annotated[
-    bool,
-    typer.Option(
-        "--ranges",
-        rich_help_panel=PLANNING,
-        hidden=True,
-        help="Also compute the range of outcomes for long plans (slow; always done for saved plans).",
-    ),
-]
 Replay = Annotated[
     bool,
     typer.Option(
@@ -209,24 +188,6 @@ Output = Annotated[OutputForm, typer.Option("--output", rich_help_panel=OUTPUT, 
 Out = Annotated[
     Path | None,
     typer.Option("--out", metavar="FILE", rich_help_panel=OUTPUT, help="File to write the answer to, as JSON."),
-]
-Full = Annotated[
-    bool,
-    typer.Option(
-        "--full", rich_help_panel=OUTPUT, hidden=True, help="JSON with the complete outcome of each rebalance."
-    ),
-]
-Verbose = Annotated[
-    bool,
-    typer.Option(
-        "--verbose", "-v", rich_help_panel=OUTPUT, help="Show every step with its reason, and all applications in full."
-    ),
-]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", rich_help_panel=OUTPUT, hidden=True, help="Show no progress on stderr.")
-]
-Debug = Annotated[
-    bool, typer.Option("--debug", rich_help_panel=OUTPUT, hidden=True, help="Show tracebacks and Spark's log.")
 ]
 BrokerVersion = Annotated[
     str | None,

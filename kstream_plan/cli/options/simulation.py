@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NewType
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Bounded, PlansSnapshots, Ranged
 from kstream_plan.cli.options.parameters import Options
 from kstream_plan.cli.options.saving import Saving
 from kstream_plan.cli.options.shared import (
     KeyValue,
-    duration_option,
+    WrongValueError,
     key_value,
     name,
     number_option,
@@ -23,12 +23,35 @@ from kstream_plan.cli.panels import INSTANCES, PLANNING
 from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.model.scenario import MOST_INSTANCES
 
-#: The client tags of one instance.
-Tags = NewType("Tags", tuple[KeyValue, ...])
+
+class NewValue(NamedTuple):
+    """What new instances are like: one of :data:`OF_NEW`, and its value."""
+
+    key: str
+    value: Any
 
 
-def _tags(text: str) -> Tags:
-    return Tags(tuple(key_value(part.strip()) for part in text.split(",")))
+def _tags(text: str) -> tuple[KeyValue, ...]:
+    return tuple(key_value(part.strip()) for part in text.split(","))
+
+
+#: What ``--new`` says of new instances, and how it is read.
+OF_NEW: Mapping[str, Callable[[str], Any]] = {
+    "threads": parser(whole_number, 1, MOST_INSTANCES),
+    "tags": _tags,
+    "rack": name,
+    "at": parser(parse_duration),
+    "id": name,
+}
+
+
+def _new(text: str) -> NewValue:
+    key, value = key_value(text)
+    if key not in OF_NEW:
+        raise WrongValueError(
+            f"{key!r} is not one of {', '.join(OF_NEW)}", fix="write rack=a, tags=zone=a or threads=2"
+        )
+    return NewValue(key, OF_NEW[key](value))
 
 
 class NewInstances(Options, panel=INSTANCES):
@@ -45,78 +68,34 @@ class NewInstances(Options, panel=INSTANCES):
             help="Instance that stops (default close): process id, prefix, or host; repeatable.",
         ),
     ] = None
-    threads: Annotated[
-        int | None, number_option("Stream threads of a new instance (default: as most have).", 1, MOST_INSTANCES)
-    ] = None
-    client_tags: Annotated[
-        list[Tags] | None,
+    new: Annotated[
+        list[NewValue] | None,
         typer.Option(
-            "--client-tags",
-            hidden=True,
-            metavar="K=V,...",
-            parser=_tags,
-            help="Client tags of the new instances; repeatable, used in turn.",
+            "--new",
+            metavar="KEY=VALUE",
+            parser=_new,
+            help="Value of new instances, e.g. rack=a; also threads, tags, at (when they join), id.",
         ),
     ] = None
-    rack: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--rack", metavar="RACK", parser=name, help="Rack of the new instances; repeatable, used in turn."
-        ),
-    ] = None
-    add_at: Annotated[int | None, duration_option("Delay before the new instances join.", rare=True)] = None
-    process_id: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--process-id",
-            hidden=True,
-            metavar="ID",
-            parser=name,
-            help="Process id of a new instance, for replays; repeatable.",
-        ),
-    ] = None
+
+    def of_new(self, key: str) -> list[Any]:
+        """Return what ``--new`` says of new instances under this name."""
+        return [item.value for item in self.new or () if item.key == key]
 
 
 class Chance(Options, panel=PLANNING):
     """How often the random ids of new instances are drawn."""
 
-    draws: Annotated[
-        int | None,
-        number_option(
-            "Number of random simulations of the new instances' ids (default: by size, at most 200).",
-            1,
-            1_000_000,
-            rare=True,
-        ),
-    ] = None
-    draws_within: Annotated[
-        int | None,
-        typer.Option(
-            "--draws-within",
-            hidden=True,
-            metavar="DURATION",
-            parser=parser(parse_duration, 1, show="{}ms".format),
-            help="Time limit for random simulations; their number then depends on the machine.",
-        ),
-    ] = None
+    draws: int | None = None
+    draws_within: int | None = None
 
 
 class Simulating(Bounded, panel=PLANNING):
     """What is simulated besides, and what is shown of it."""
 
-    what_if: Annotated[bool, typer.Option("--what-if/--no-what-if", help="Also simulate other settings.")] = True
-    record_size: Annotated[
-        int | None,
-        typer.Option(
-            "--record-size",
-            hidden=True,
-            metavar="BYTES",
-            parser=parser(whole_number, 1),
-            help="Size of a record, to show restored bytes as well.",
-        ),
-    ] = None
-    full: shared.Full = False
-    verbose: shared.Verbose = False
+    what_if: bool = True
+    record_size: int | None = None
+    full: bool = False
 
 
 class SimulatesSnapshots(Saving, Ranged, Simulating, Chance, PlansSnapshots):

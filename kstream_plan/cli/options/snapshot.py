@@ -9,8 +9,7 @@ import typer
 from kstream_plan.cli.options import shared, sources
 from kstream_plan.cli.options.groups import Measuring
 from kstream_plan.cli.options.running import Limited
-from kstream_plan.cli.options.shared import number_option, one_of
-from kstream_plan.snapshots.leader_log.log_times import DATE_ORDERS
+from kstream_plan.cli.options.shared import number_option
 
 
 class SnapshotOptions(Measuring, Limited):
@@ -49,15 +48,7 @@ class SnapshotOptions(Measuring, Limited):
     connect_config: sources.ConnectConfig = None
     generation: Annotated[int | None, number_option("Generation to take from --connect-log.", 0, rare=True)] = None
     now: shared.Now = None
-    log_dates: Annotated[
-        str | None,
-        typer.Option(
-            "--log-dates",
-            hidden=True,
-            **one_of(DATE_ORDERS),
-            help="Order of day, month and year in the logs' dates, where they do not tell it.",
-        ),
-    ] = None
+    log_dates: str | None = None
     listed: Annotated[
         bool,
         typer.Option("--list", help="List the generations found, with instances (threads), instead of a snapshot."),
@@ -75,14 +66,16 @@ class SnapshotOptions(Measuring, Limited):
     names: sources.Names = None
     bootstrap_server: sources.BootstrapServer = None
     group: sources.GroupIds = None
-    all_groups: Annotated[bool, typer.Option("--all-groups", help="Take every Kafka Streams group of the cluster.")] = (
-        False
-    )
     command_config: sources.CommandConfig = None
     offsets_topic: Annotated[
         bool, typer.Option("--offsets-topic", help="Read every generation of the group from __consumer_offsets.")
     ] = False
     out: shared.Out = None
+
+    @property
+    def all_groups(self) -> bool:
+        """Whether every Kafka Streams group of the cluster is asked for."""
+        return self.group is not None and "*" in self.group
 
     @property
     def wants_history(self) -> bool:

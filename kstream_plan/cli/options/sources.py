@@ -44,7 +44,9 @@ BootstrapServer = Annotated[
 ]
 GroupIds = Annotated[
     list[str] | None,
-    typer.Option("--group", metavar="ID", help="Running group, by its application.id; repeatable."),
+    typer.Option(
+        "--group", metavar="ID", help="Running group, by its application.id; repeatable; '*' in snapshot: all."
+    ),
 ]
 CommandConfig = Annotated[
     Path | None,

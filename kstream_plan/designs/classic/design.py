@@ -133,7 +133,7 @@ class Classic(Design):
         if rounds and listed:
             message = (
                 f"{len(listed)} consumers list more than the cooperative protocol, and are assumed to use it; "
-                "--protocol mixed assumes otherwise"
+                "--set protocol=mixed assumes otherwise"
             )
             notes.append(Note("protocols-not-used", message))
         config = played.configs[-1]

@@ -35,7 +35,7 @@ FORM.record(EndRate, of="A process id, or a task id.", per_second=_RATE)
 FORM.record(EndTask)
 END = FORM.record(
     PlanEnd,
-    "The group at the last decision: what is needed to plan on from there (show --final --as-snapshot) and is not in "
+    "The group at the last decision: what is needed to plan on from there (show --as-snapshot) and is not in "
     "the rounds. Times are on the plan's clock.",
     begins_at="When the plan begins, RFC 3339 in UTC; null if unknown.",
     at_ms=WHOLE.said("When the last decision was made."),

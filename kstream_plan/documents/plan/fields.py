@@ -202,8 +202,10 @@ FORM.record(
         missing=(),
         left_out=True,
     ),
-    decided=Field(FORM.of(Held), "What the assignor decided (only with --full).", missing=None, left_out=True),
-    assigned=Field(FORM.of(Held), "What the members then hold (only with --full).", missing=None, left_out=True),
+    decided=Field(FORM.of(Held), "What the assignor decided (only with --set full=true).", missing=None, left_out=True),
+    assigned=Field(
+        FORM.of(Held), "What the members then hold (only with --set full=true).", missing=None, left_out=True
+    ),
 )
 FORM.record(PausedTask, ms="In all.", times="Number of pauses.")
 LONGEST_PAUSE = FORM.record(

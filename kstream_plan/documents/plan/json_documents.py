@@ -65,7 +65,7 @@ def _text(data: bytes, where: str) -> str:
         raise PlanFileError("not UTF-8 text", where=where, fix="give a plan saved with --out") from None
     except TooLargeError as error:
         raise PlanFileError(
-            f"cannot be read: {error.strerror}", where=where, fix="check the file, or raise --max-text"
+            f"cannot be read: {error.strerror}", where=where, fix="check the file, or raise --set max.text"
         ) from None
     except (OSError, EOFError, zlib.error) as error:
         what = f"a damaged gzip file ({error})"

@@ -105,7 +105,7 @@ def _what_is_left(view: PlanView) -> str:
     plan = view.plan
     if plan.left is None:
         return ""
-    whole = f"The whole plan needs about {plan.rounds_in_all:,} rebalances (--max-rounds)."
+    whole = f"The whole plan needs about {plan.rounds_in_all:,} rebalances (--set max.rounds)."
     return f" {left_sentence(plan.left)} {whole}{_sooner(view, plan.left)}"
 
 
@@ -156,7 +156,7 @@ def _random(view: PlanView) -> Iterator[str]:
     if draws is None:
         return
     if draws.number == 1:
-        yield "Process ids of new instances are random and break ties: this is one of many outcomes (--draws)."
+        yield "Process ids of new instances are random and break ties: this is one of many outcomes (--set draws)."
         return
     endless_count = draws.number - draws.settled
     not_settled = f"; {endless_count:,} of them do not settle" if endless_count else ""
@@ -171,4 +171,4 @@ def _unknown_ends(view: PlanView) -> Iterator[str]:
     codes = {note.code for note in view.plan.warnings}
     if codes.intersection(NOT_PLAYED):
         subject = "Other outcomes of the other sets" if ENDS_OF_OTHERS_NOT_PLAYED in codes else "Other outcomes"
-        yield f"{subject} were not simulated (--ranges does)."
+        yield f"{subject} were not simulated (--set ranges=true does)."

@@ -1,4 +1,4 @@
-"""The page of who could run each task, most caught up first (``--show-ranks``)."""
+"""The page of who could run each task, most caught up first (``--set show.ranks=true``)."""
 
 from __future__ import annotations
 

@@ -362,7 +362,7 @@ class KafkaCluster:
         return cluster_error(self._kafka.errors, error, self._servers, where, "")
 
     def _silent(self, where: str) -> ClusterError:
-        what = f"has given nothing for {self._timeout_ms / 1000:g} s (--timeout)"
+        what = f"has given nothing for {self._timeout_ms / 1000:g} s (--set timeout)"
         return ClusterError(
             what, where=f"{where} at {self._servers}", fix="check the partition's leader, and try again"
         )

@@ -96,7 +96,7 @@ def cluster_error(
     """
     what, fix = _meaning(errors, error, where, _plain(heard) or _plain(str(error)) or type(error).__name__)
     if within:
-        what = what.replace("no answer", f"no answer within {within} (--timeout)", 1)
+        what = what.replace("no answer", f"no answer within {within} (--set timeout)", 1)
     return ClusterError(what, where=f"{where} at {printable(servers)}", fix=fix)
 
 

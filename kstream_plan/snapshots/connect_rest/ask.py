@@ -169,7 +169,7 @@ def _answer(connection: http.client.HTTPConnection, url: SplitResult, access: Ac
     while block := response.read1(_BLOCK_BYTES):
         found += block
         if len(found) > most_bytes:
-            raise ClusterError(str(TooLargeError(most_bytes).strerror), where=where, fix="raise --max-text")
+            raise ClusterError(str(TooLargeError(most_bytes).strerror), where=where, fix="raise --set max.text")
     if response.length:
         raise http.client.IncompleteRead(bytes(found), response.length)
     return bytes(found)
@@ -193,7 +193,9 @@ def _refused(response: http.client.HTTPResponse, where: str) -> ClusterError:
 
 def _unanswered(error: Exception, where: str, wait_s: float, *, expired: bool) -> ClusterError:
     if expired or isinstance(error, TimeoutError):
-        return ClusterError(f"has not answered within {wait_s:g} s (--timeout)", where=where, fix="check the address")
+        return ClusterError(
+            f"has not answered within {wait_s:g} s (--set timeout)", where=where, fix="check the address"
+        )
     if isinstance(error, http.client.IncompleteRead):
         return ClusterError("broke off in the middle of its answer", where=where, fix="ask again")
     if isinstance(error, ssl.SSLError):

@@ -276,7 +276,7 @@ class TooLargeError(OSError):
     """An input holds more than ``most_bytes``, or more values than JSON of that size has."""
 
     def __init__(self, most_bytes: int, *, in_values: bool = False) -> None:
-        option = "" if most_bytes == SETTINGS_BYTES else " (--max-text)"
+        option = "" if most_bytes == SETTINGS_BYTES else " (--set max.text)"
         most = f"{most_bytes // BYTES_A_VALUE:,} values" if in_values else f"{_size(most_bytes)} of text"
         super().__init__(errno.EFBIG, f"it holds more than {most}{option}")
 
@@ -311,7 +311,7 @@ def _wait(number: int) -> None:
     poll.register(number, select.POLLIN)
     if not poll.poll(wait_ms):
         seconds = f"{wait_ms / 1000:g}"
-        raise OSError(errno.ETIMEDOUT, f"no data has arrived in this pipe within {seconds} s (--timeout)")
+        raise OSError(errno.ETIMEDOUT, f"no data has arrived in this pipe within {seconds} s (--set timeout)")
 
 
 def _size(size: int) -> str:

@@ -218,7 +218,7 @@ def _check_unpacked(file: LocalFile) -> None:
             while stream.read(_BLOCK_BYTES):
                 pass
     except TooLargeError as error:
-        raise unreadable(file.name, error, "check the file, or raise --max-text") from None
+        raise unreadable(file.name, error, "check the file, or raise --set max.text") from None
     except (EOFError, OSError, zlib.error):
         pass  # what is damaged is told when it is read
 

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from kstream_plan.errors import SnapshotError
 
-#: The orders of day, month and year that ``--log-dates`` takes.
+#: The orders of day, month and year that ``--set log.dates`` takes.
 DATE_ORDERS = ("dmy", "mdy", "ymd")
 
 _SECOND, _DAY = 1_000_000, 86_400_000_000
@@ -284,7 +284,7 @@ class AmbiguousDatesError(ValueError):
 
     def at(self, where: str) -> SnapshotError:
         """Return the error as the command tells it."""
-        options = " or ".join(f"--log-dates {order}" for order in self.orders)
+        options = " or ".join(f"--set log.dates={order}" for order in self.orders)
         return SnapshotError(str(self), where=where, fix=f"say which: {options}")
 
 

@@ -46,7 +46,7 @@ class DataSet:
             whole = self._files.exists(self._jvm.org.apache.hadoop.fs.Path(self._path, _WHOLE))
         where = f"--out {printable(self._name)}"
         if not self._overwrite:
-            fix = "name another folder, or replace it with --overwrite"
+            fix = "name another folder, or replace it with --set overwrite=true"
             raise KstreamPlanError("exists already", where=where, fix=fix)
         if not whole:
             raise KstreamPlanError(

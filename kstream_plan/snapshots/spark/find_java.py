@@ -17,10 +17,10 @@ from kstream_plan.errors import SparkError
 #: The oldest Java that Spark 4 runs on.
 OLDEST_JAVA = 17
 
-#: Names a Java installation, as ``--java-home`` does.
+#: Names a Java installation, as ``--set java.home`` does.
 JAVA_HOME_VARIABLE = "KSTREAM_PLAN_JAVA_HOME"
 
-_FIX = f"install Java {OLDEST_JAVA} or newer, or name one with --java-home"
+_FIX = f"install Java {OLDEST_JAVA} or newer, or name one with --set java.home"
 _THREAD = re.compile(r'^Exception in thread "[^"]*" (?:[\w.$]+: )?')
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _RELEASE = re.compile(r'^JAVA_VERSION="(?:1\.)?(\d+)', re.MULTILINE)
@@ -58,7 +58,7 @@ def find_java(java_home: str | None = None, *, bundled_too: bool = True) -> Java
     Raises:
         SparkError: the one that is named does not fit, or there is none.
     """
-    for named, home in (("--java-home", java_home), (JAVA_HOME_VARIABLE, os.environ.get(JAVA_HOME_VARIABLE))):
+    for named, home in (("--set java.home", java_home), (JAVA_HOME_VARIABLE, os.environ.get(JAVA_HOME_VARIABLE))):
         if home:
             try:
                 return _java(Path(home, "bin", "java"))

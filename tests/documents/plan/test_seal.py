@@ -98,7 +98,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A simulation of three draws, of which the worst has more moves than the plan."""
     file = tmp_path_factory.mktemp("seal") / "plan.json"
     snapshot = Path(__file__).parents[3] / "examples" / "scale-out" / "snapshot.json"
-    assert run(["simulate-scaleout", str(snapshot), "--add", "1", "--draws", "3", "--out", str(file)]) == 0
+    assert run(["simulate-scaleout", str(snapshot), "--add", "1", "--set", "draws=3", "--out", str(file)]) == 0
     return file.read_text()
 
 
@@ -137,7 +137,7 @@ def test_draws_that_were_deleted_or_narrowed_let_no_gate_pass(
     assert worst > shown
     file, policy = tmp_path / "plan.json", tmp_path / "policy.yaml"
     policy.write_text(f"version: 1\ndefaults: {{max_moves: {shown}}}\n")
-    asked = ["check", str(file), "--policy", str(policy), "--today", "2026-11-21"]
+    asked = ["check", str(file), "--policy", str(policy), "--now", "2026-11-21"]
     file.write_text(simulated)
     assert run(asked) == 3
     capsys.readouterr()
@@ -203,13 +203,13 @@ def test_a_simulation_without_a_seal_passes_no_check(
 ) -> None:
     file = tmp_path / "plan.json"
     file.write_bytes(gzip.decompress((FOLDER / f"{name}.json.gz").read_bytes()))
-    assert run(["check", str(file), "--today", "2026-11-21"]) == code
+    assert run(["check", str(file), "--now", "2026-11-21"]) == code
     shown = capsys.readouterr()
     assert ("the file was edited" in shown.err) == (code == 1)
     other = json.loads(file.read_bytes())
     other["tool"]["version"] = "0.1.9"
     file.write_text(json.dumps(other), encoding="utf-8")
-    assert run(["check", str(file), "--today", "2026-11-21"]) == 3
+    assert run(["check", str(file), "--now", "2026-11-21"]) == 3
     assert run(["show", str(file)]) == 0
 
 
@@ -242,7 +242,7 @@ def test_a_small_file_of_plans_or_snapshots_does_not_fill_the_memory(
             packed.write(goes_on * (1 << 20))
     assert run(["check", str(file)]) == 1
     error = capsys.readouterr().err
-    assert "it holds more than 256 MiB of text (--max-text). Fix: check the file, or raise --max-text" in error
+    assert "it holds more than 256 MiB of text (--set max.text). Fix: check the file, or raise --set max.text" in error
 
 
 @pytest.mark.parametrize("begins", ['{"kind":"plan","format_version":"1.0","a":[', '{"format_version":"1.0","a":['])
@@ -257,7 +257,9 @@ def test_a_small_file_of_many_empty_lists_does_not_fill_the_memory(
             packed.write(b"[]," * (1 << 19))
     assert run(["check", str(file)]) == 1
     error = capsys.readouterr().err
-    assert "it holds more than 33,554,432 values (--max-text). Fix: check the file, or raise --max-text" in error
+    assert (
+        "it holds more than 33,554,432 values (--set max.text). Fix: check the file, or raise --set max.text" in error
+    )
 
 
 def test_a_packed_history_or_status_is_as_large_as_other_packed_files(
@@ -270,7 +272,7 @@ def test_a_packed_history_or_status_is_as_large_as_other_packed_files(
             packed.write(b"0" * (1 << 20))
     for arguments in (["snapshot", "--connect-status"], ["history"]):
         assert run([*arguments, str(file)]) == 1
-        assert "it holds more than 256 MiB of text (--max-text)" in capsys.readouterr().err
+        assert "it holds more than 256 MiB of text (--set max.text)" in capsys.readouterr().err
     with pytest.raises(SnapshotError, match="it holds more than 256 MiB of text"):
         list(history_rows(str(file), io.BytesIO()))
 

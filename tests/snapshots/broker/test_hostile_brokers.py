@@ -90,7 +90,7 @@ def test_it_costs_no_more_than_the_limit(
         KafkaCluster(served(host), {}, _LIMIT_MS)
     assert time.monotonic() - started < _LIMIT_MS / 1000 + 1
     assert "\n" not in str(caught.value)
-    assert caught.value.what.startswith("no answer within 1 s (--timeout): ")
+    assert caught.value.what.startswith("no answer within 1 s (--set timeout): ")
     assert caught.value.fix
 
 

@@ -246,7 +246,7 @@ def test_a_coordinator_that_moves_is_waited_for() -> None:
     assert item.asked.count("FindCoordinator") == 4
     item.answers = [moved]
     started = time.monotonic()
-    assert "group S8" in (said := refused(item, "--timeout", "1s"))
+    assert "group S8" in (said := refused(item, "--set", "timeout=1s"))
     assert "its coordinator is not ready" in said
     assert time.monotonic() - started < 4
 
@@ -256,7 +256,7 @@ def test_silence_costs_no_more_than_the_limit(silent: str) -> None:
     item = broker(BASE)
     item.silent = frozenset({silent})
     started = time.monotonic()
-    assert "no answer within 1 s (--timeout)" in refused(item, "--timeout", "1s")
+    assert "no answer within 1 s (--set timeout)" in refused(item, "--set", "timeout=1s")
     assert time.monotonic() - started < 4
 
 
@@ -299,11 +299,11 @@ def test_an_answer_about_another_group_is_one_error() -> None:
 def test_all_groups_are_those_of_either_protocol() -> None:
     item = broker(BASE)
     with serving(item) as address:
-        code, out, err = run_command("snapshot", "--bootstrap-server", address, "--all-groups")
+        code, out, err = run_command("snapshot", "--bootstrap-server", address, "--group", "*")
         assert code == 0, err
         assert [json.loads(line)["application_id"] for line in out.splitlines()] == ["S8"]
         item.listed = ("streams", "Empty")
-        code, out, err = run_command("snapshot", "--bootstrap-server", address, "--all-groups")
+        code, out, err = run_command("snapshot", "--bootstrap-server", address, "--group", "*")
         assert (code, out) == (1, "")
         assert "no group of Kafka Streams runs there" in err
         item.listed = ("", "")

@@ -102,9 +102,11 @@ def test_a_device_is_refused(
 def test_a_pipe_that_nobody_writes_to_is_waited_for_so_long(
     arguments: list[str], tmp_path: Path, pipe: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = refused(capsys, *filled(arguments, tmp_path, pipe), "--timeout", "50ms")
+    said = refused(capsys, *filled(arguments, tmp_path, pipe), "--set", "timeout=50ms")
     assert "cannot" in said
-    assert re.search(r"no data has arrived in this pipe within 0\.05 s \(--timeout\)\. Fix: (check|name a file) ", said)
+    assert re.search(
+        r"no data has arrived in this pipe within 0\.05 s \(--set timeout\)\. Fix: (check|name a file) ", said
+    )
 
 
 @pytest.mark.parametrize("arguments", [["show", "FILE"], ["check", "FILE"], ["diff", "FILE", "PLAN"]], ids=" ".join)
@@ -161,9 +163,9 @@ def test_so_much_text_is_read(
 ) -> None:
     text = PLAN + b" " * (3 << 20) if "--leader-log" not in arguments else b"nothing\n" * (3 << 17)
     (tmp_path / "large").write_bytes(gzip.compress(text) if packed else text)
-    said = refused(capsys, *filled(arguments, tmp_path, tmp_path / "large"), "--max-text", "2MiB")
+    said = refused(capsys, *filled(arguments, tmp_path, tmp_path / "large"), "--set", "max.text=2MiB")
     assert "cannot read the file: it holds" in said or "cannot be read: it holds" in said
-    assert "it holds more than 2 MiB of text (--max-text). Fix: check the" in said
+    assert "it holds more than 2 MiB of text (--set max.text). Fix: check the" in said
 
 
 def test_a_small_archive_does_not_fill_the_memory(tmp_path: Path) -> None:

@@ -102,8 +102,8 @@ def test_a_java_that_does_not_do(
     folder = str(tmp_path / home)
     with pytest.raises(SparkError) as caught:
         find_java(folder)
-    assert caught.value.what == f"the Java runtime in {folder!r} (--java-home) {why}"
-    assert caught.value.fix == "install Java 17 or newer, or name one with --java-home"
+    assert caught.value.what == f"the Java runtime in {folder!r} (--set java.home) {why}"
+    assert caught.value.fix == "install Java 17 or newer, or name one with --set java.home"
     monkeypatch.setenv(JAVA_HOME_VARIABLE, folder)
     with pytest.raises(SparkError, match=rf"\({JAVA_HOME_VARIABLE}\)"):
         find_java()

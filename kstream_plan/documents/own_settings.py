@@ -1,0 +1,150 @@
+"""What ``--set NAME=VALUE`` takes that is no setting of Kafka's: options that few type, each with how it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
+
+
+class OwnSetting(NamedTuple):
+    """A value of ``--set``: how its text is read (else ``ValueError``), one that it can be, and what it is."""
+
+    parse: Callable[[str], Any]
+    sample: str
+    text: str
+
+
+def _quantity(name: str) -> Callable[[str], Any]:
+    """Return a reader of :mod:`kstream_plan.documents.quantities`, which is loaded when it reads: not for help."""
+
+    def parse(text: str) -> Any:
+        return getattr(import_module("kstream_plan.documents.quantities"), name)(text)
+
+    return parse
+
+
+_DURATION, _RATE, _SIZE, _TRUTH = map(_quantity, ("parse_duration", "parse_rate", "parse_size", "parse_truth"))
+
+
+def _number(low: int = 1, high: float = float("inf")) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not text.isdecimal() or not text.isascii() or len(text) > 19:
+            raise ValueError(f"{text!r} is not a whole number")
+        if not low <= int(text) <= high:
+            raise ValueError(f"{text} is {f'above {high}' if int(text) >= low else f'below {low}'}")
+        return int(text)
+
+    return parse
+
+
+def _one_of(choices: Callable[[], Iterable[str]]) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in (names := list(choices())):
+            raise ValueError(f"{text!r} is not one of {', '.join(names)}")
+        return text
+
+    return parse
+
+
+def _above_0(parse: Callable[[str], Any], message: str) -> Callable[[str], Any]:
+    def parse_above_0(text: str) -> Any:
+        if not (value := parse(text)):
+            raise ValueError(message)
+        return value
+
+    return parse_above_0
+
+
+def _triggers() -> Iterable[str]:
+    from kstream_plan.plans import Trigger  # noqa: PLC0415 - not for what shows a saved plan
+
+    later_only = (Trigger.FOLLOW_UP, Trigger.LEARNER_READY, Trigger.DEADLINE)
+    return [trigger.value for trigger in Trigger if trigger not in later_only]
+
+
+def _protocols() -> Iterable[str]:
+    from kstream_plan.protocols import PROTOCOLS  # noqa: PLC0415 - not for what shows a saved plan
+
+    return sorted(PROTOCOLS)
+
+
+def _date_orders() -> Iterable[str]:
+    from kstream_plan.snapshots.leader_log.log_times import DATE_ORDERS  # noqa: PLC0415 - not for saved plans
+
+    return DATE_ORDERS
+
+
+def _text(text: str) -> str:
+    if not text:
+        raise ValueError("the value is empty")
+    return text
+
+
+def parse_release(text: str) -> str:
+    """Return which release of Kafka it is; else ``ValueError``."""
+    from kstream_plan.model.releases import kafka_release  # noqa: PLC0415 - not for help
+
+    release = kafka_release(text)
+    if release is None:
+        raise ValueError(f"{text!r} is not a release of Kafka")
+    return release
+
+
+STORES = ("persistent", "in-memory")
+#: What ``--set`` puts over a snapshot, as Kafka's settings; ``restore_rate`` and ``stores`` have options as well.
+OF_SNAPSHOTS: Mapping[str, OwnSetting] = {
+    "stores": OwnSetting(_one_of(lambda: STORES), "persistent", "Where stores are, if that is unknown."),
+    "release": OwnSetting(parse_release, "3.4.1", "Release of Kafka Streams, or of the Connect workers."),
+    "produce_rate": OwnSetting(_RATE, "100/s", "Records written to each task."),
+    "restore_rate": OwnSetting(
+        _above_0(_RATE, "a restore rate has to be above 0"), "5000/s", "Restore throughput per instance."
+    ),
+    "lags_tolerance": OwnSetting(_DURATION, "1m", "Time that lag rows may be newer than the snapshot."),
+    "lags_as_reported": OwnSetting(_TRUTH, "true", "Lags as members report them, not as they are stored."),
+    "rates_over": OwnSetting(
+        _above_0(_DURATION, "rates need a time above 0"), "1h", "Time over which rates are measured."
+    ),
+}
+#: What ``--set`` gives a command, by the attribute of its options.
+OF_COMMANDS: Mapping[str, OwnSetting] = {
+    "bounds": OwnSetting(_TRUTH, "true", "Also compute the minimum of state to restore."),
+    "draws": OwnSetting(
+        _number(high=1_000_000), "500", "Number of random simulations (default: by size, at most 200; upgrade: 10)."
+    ),
+    "draws_within": OwnSetting(
+        _above_0(_DURATION, "draws need a time above 0"),
+        "30s",
+        "Time limit for random simulations; their number then depends on the machine.",
+    ),
+    "full": OwnSetting(_TRUTH, "true", "JSON with the complete outcome of each rebalance."),
+    "java_home": OwnSetting(_text, "/usr/lib/jvm/21", "Java home for Spark, instead of the Java installed along."),
+    "log_dates": OwnSetting(
+        _one_of(_date_orders), "dmy", "Order of day, month and year in the logs' dates, if they do not tell it."
+    ),
+    "max_rounds": OwnSetting(_number(), "200", "Largest number of rebalances to simulate."),
+    "max_text": OwnSetting(
+        _above_0(_SIZE, "texts need a size above 0"),
+        "1GiB",
+        "Largest text to read from one input, unpacked (default: 4GiB, packed files 256MiB).",
+    ),
+    "new_round": OwnSetting(_number(0), "3", "Rebalance of the plan NEW to compare with (default: the last)."),
+    "old_round": OwnSetting(_number(0), "3", "Rebalance of the plan OLD to compare from (default: the last)."),
+    "one_bounce": OwnSetting(
+        _TRUTH, "true", "Ask for a single rolling bounce; it is refused with its reason and exit code 3."
+    ),
+    "overwrite": OwnSetting(_TRUTH, "true", "Replace an existing data set."),
+    "protocol": OwnSetting(_one_of(_protocols), "eager", "Rebalance protocol of the group."),
+    "protocol_view": OwnSetting(
+        _TRUTH, "true", "Show the protocol (KIP-429): the leader's view, rejoins, callbacks of each member."
+    ),
+    "ranges": OwnSetting(
+        _TRUTH, "true", "Also compute the range of outcomes for long plans (slow; saved plans have it)."
+    ),
+    "record_size": OwnSetting(_number(), "200", "Bytes of a record, to show restored bytes as well."),
+    "show_ranks": OwnSetting(_TRUTH, "true", "Show the ranked candidates of each task."),
+    "timeout": OwnSetting(_DURATION, "15s", "Longest wait for a silent pipe or broker."),
+    "trigger": OwnSetting(_one_of(_triggers), "join", "Trigger of rebalance 1 (default: join if an instance is new)."),
+    "what_if": OwnSetting(_TRUTH, "false", "Whether other settings are simulated as well."),
+}
+OWN_SETTINGS: Mapping[str, OwnSetting] = {**OF_SNAPSHOTS, **OF_COMMANDS}
