@@ -22,7 +22,7 @@ CORES = len(os.sched_getaffinity(0))
 
 
 class Times(NamedTuple):
-    """Seconds by the clock, and of CPU time, Java's and of Python workers too."""
+    """Seconds by the clock, and of CPU time, Java's too; of executors Python's workers are not in it."""
 
     clock: float
     cpu: float
@@ -54,9 +54,8 @@ def main() -> None:
             assert (folder / "alone").read_bytes() == (folder / "spread").read_bytes()
             ratios.append(alone.clock / spread.clock)
             load = os.getloadavg()[0]
-            cpu = ", ".join(f"{1_000 * each.cpu / applications:.1f}" for each in (alone, spread))
             clock = f"one process {alone.clock:.1f} s, {CORES} cores {spread.clock:.1f} s: {ratios[-1]:.2f} times"
-            print(f"{clock}; CPU {cpu} ms an application (load {load:.1f})", flush=True)
+            print(f"{clock}; alone {1_000 * alone.cpu / applications:.1f} ms of CPU each (load {load:.1f})", flush=True)
         print(f"{applications:,} applications: {statistics.median(ratios):.2f} times as fast")
 
 
