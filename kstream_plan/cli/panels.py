@@ -19,7 +19,7 @@ from kstream_plan.cli.options.defaults import (
 )
 from kstream_plan.cli.options.parameters import CommandLine
 from kstream_plan.documents.option_aliases import ModernWords, modern_words
-from kstream_plan.documents.own_settings import OF_COMMANDS, OF_SNAPSHOTS, OwnSetting
+from kstream_plan.documents.own_settings import OwnSetting, settings_taken
 from kstream_plan.errors import UsageError
 
 #: The panels, in order, below a command's own options: what more than one command has.
@@ -74,9 +74,8 @@ class PanelledCommand(TyperCommand):
 
     @property
     def _own_settings(self) -> list[tuple[str, OwnSetting]]:
-        own = {**(OF_SNAPSHOTS if "settings" in self.by_set else {}), **OF_COMMANDS}
-        names = [name for name in own if name in self.by_set or name in OF_SNAPSHOTS]
-        return sorted((f"{name.replace('_', '.')}={own[name].sample}", own[name]) for name in names)
+        settings = settings_taken(self.by_set)
+        return sorted((f"{name.replace('_', '.')}={settings[name].sample}", settings[name]) for name in settings)
 
     @property
     def _options(self) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -148,3 +148,9 @@ OF_COMMANDS: Mapping[str, OwnSetting] = {
     "what_if": OwnSetting(_TRUTH, "false", "Whether other settings are simulated as well."),
 }
 OWN_SETTINGS: Mapping[str, OwnSetting] = {**OF_SNAPSHOTS, **OF_COMMANDS}
+
+
+def settings_taken(by_set: Collection[str]) -> Mapping[str, OwnSetting]:
+    """Return what ``--set`` takes of these attributes of a command; with ``settings`` among them, that of snapshots."""
+    of_snapshots = OF_SNAPSHOTS if "settings" in by_set else {}
+    return {**of_snapshots, **{name: setting for name, setting in OF_COMMANDS.items() if name in by_set}}

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple, Never, Self, TypeAlias, TypeVar, 
 
 import typer
 
-from kstream_plan.documents.own_settings import OF_COMMANDS, OF_SNAPSHOTS
+from kstream_plan.documents.own_settings import OF_COMMANDS, settings_taken
 
 #: Options of a command line, by name, each with all the words that give it.
 OptionWords: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
@@ -55,8 +55,7 @@ def _setting(text: str) -> Any:
 
 def _set_names(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return what completes a value of ``--set``."""
-    own = {**(OF_SNAPSHOTS if "settings" in ctx.command.by_set else {}), **OF_COMMANDS}  # type: ignore[attr-defined]
-    names = [name for name in own if name in OF_SNAPSHOTS or name in ctx.command.by_set]  # type: ignore[attr-defined]
+    names = settings_taken(ctx.command.by_set)  # type: ignore[attr-defined]
     return [text for name in names if (text := f"{name.replace('_', '.')}=").startswith(incomplete)]
 
 
