@@ -3,7 +3,8 @@
 usage: python tests/benchmarks/replay_vectors.py FILE...
 
 A file holds JSON Lines, plain or gzip, of any kind of ``tests/vectors``: the classic assignor's, streams groups',
-Connect's or learner groups'. One line a file and release, and the first difference; the exit code is 1 if there is one.
+Connect's, learner groups' or those of target files.
+One line a file and release, and the first difference; the exit code is 1 if there is one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from kstream_plan.assignors import ASSIGNORS
-from tests.helpers import kafka_cases, replayed_connect, replayed_learner, replayed_streams
+from tests.helpers import kafka_cases, planned_cases, replayed_connect, replayed_learner, replayed_streams
 
 _OLD_JAVA, _NEW_JAVA = 17, 25
 
@@ -41,6 +42,8 @@ def replays(record: Mapping[str, Any], path: Path) -> Iterator[tuple[str, str, t
     elif "in" in record:
         java = _NEW_JAVA if "java25" in path.name else _OLD_JAVA
         yield of_file or f"Java {java}", record["in"]["id"], replayed_connect.difference(record, java, of_file)
+    elif "now_ms" in planned_cases.rounds_of(record)[0]:
+        yield "target files", record["id"], planned_cases.difference(record)
     elif "kind" in record:
         yield record["kind"], record["id"], replayed_learner.difference(record)
     elif record["case"]["assignor"] == "high_availability":

@@ -24,6 +24,8 @@ from tests.helpers.kafka_cases import VECTORS
         ("classic-3.1.2", 340),
         ("classic-3.2.3", 340),
         ("learner", 250),
+        ("planned-decisions", 1_500),
+        ("planned-sequences", 150),
     ],
 )
 def test_it_comes_out(name: str, number: int) -> None:

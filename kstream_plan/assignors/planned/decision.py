@@ -1,0 +1,164 @@
+"""The decision that brings a group nearer to a target, from nothing but the group, the target and the clock.
+
+Source: page ``target-file``.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kstream_plan.assignors.planned.members import NO_MEMBER, MembersAndTasks
+from kstream_plan.assignors.planned.target import PlannedTarget
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedDecision:
+    """Who runs and who holds what next; tasks are indices, members places.
+
+    ``running``: by task the member that runs it; ``standby``: by task the members that hold a standby, in order of
+    preference; ``warmups``: pairs of a task and the member that gets a copy as well; ``waiting``: the tasks that are to
+    run elsewhere; ``standbys_waiting``: pairs of a task and the member that is to hold a standby. ``follow_up_ms`` and
+    ``follow_up_on``: when to decide again and which member says so; ``None``: not until something happens.
+    """
+
+    running: tuple[int, ...]
+    standby: tuple[tuple[int, ...], ...]
+    warmups: tuple[tuple[int, int], ...]
+    waiting: tuple[int, ...]
+    standbys_waiting: tuple[tuple[int, int], ...]
+    follow_up_ms: int | None
+    follow_up_on: int | None
+
+
+def decide_towards(group: MembersAndTasks, target: PlannedTarget, now_ms: int) -> PlannedDecision:
+    """Return who runs and holds what now."""
+    running = stateful_owners(group, target.active)
+    standby = _standbys(group, target, running)
+    sequence = [*target.order]
+    named = set(sequence)
+    sequence += [task for task in group.stateful if task not in named]
+    waiting = tuple(task for task in sequence if target.active[task] not in (NO_MEMBER, running[task]))
+    standbys_waiting = tuple(
+        (task, place)
+        for task in sequence
+        for place in target.standby[task]
+        if place != running[task] and place not in standby[task]
+    )
+    is_waiting = bool(waiting or standbys_waiting)
+    follow_up_ms = now_ms + target.probe_ms if is_waiting else target.until_ms
+    return PlannedDecision(
+        running=_with_stateless(group, target, running),
+        standby=standby,
+        warmups=_warmups(
+            group, target, standby, [(task, target.active[task]) for task in waiting], standbys_waiting, sequence
+        ),
+        waiting=waiting,
+        standbys_waiting=standbys_waiting,
+        follow_up_ms=follow_up_ms,
+        follow_up_on=None if follow_up_ms is None else _carrier(group),
+    )
+
+
+def stateful_owners(group: MembersAndTasks, active: Sequence[int]) -> list[int]:
+    """Return by task who runs it: the target's member if nobody else who could is further, else who is.
+
+    Args:
+        group: the group.
+        active: by task the member that is to run it, or :data:`NO_MEMBER`.
+    """
+    running = [NO_MEMBER] * len(group.task_ids)
+    loads = [0] * len(group.members)
+    ranks = group.ranks
+    lowest = ranks.min(axis=1).tolist() if group.members else []
+
+    def settle(task: int, place: int) -> None:
+        wanted = active[task]
+        if wanted != NO_MEMBER and ranks[task, wanted] <= ranks[task, place]:
+            place = wanted
+        running[task] = place
+        loads[place] += 1
+
+    rest = []
+    for task in group.stateful:
+        owner = group.owner[task]
+        if owner != NO_MEMBER and (lowest[task] > 0 or ranks[task, owner] == 0):
+            settle(task, owner)
+        else:
+            rest.append(task)
+    for task in rest:
+        nearest = np.flatnonzero(ranks[task] == lowest[task]).tolist()
+        settle(task, group.least_loaded(nearest, loads))
+    return running
+
+
+def _standbys(group: MembersAndTasks, target: PlannedTarget, running: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """Return by task the nearest of all who do not run it, as many as it is to have; among equals the target's."""
+    standby: list[tuple[int, ...]] = [()] * len(running)
+    tasks = [task for task in group.stateful if target.standbys_wanted[task]]
+    if not tasks:
+        return tuple(standby)
+    distances = group.ranks[tasks].astype(np.uint64)
+    preference = np.full(distances.shape, 2, dtype=np.int8)
+    for row, task in enumerate(tasks):
+        preference[row, list(target.standby[task])] = 1
+        if target.active[task] != NO_MEMBER:
+            preference[row, target.active[task]] = 0
+        distances[row, running[task]] = np.iinfo(np.uint64).max
+    nearest = np.lexsort((preference, distances), axis=1).tolist()
+    most = len(group.members) - 1
+    for task, places in zip(tasks, nearest, strict=True):
+        standby[task] = tuple(places[: min(target.standbys_wanted[task], most)])
+    return tuple(standby)
+
+
+def _warmups(
+    group: MembersAndTasks,
+    target: PlannedTarget,
+    standby: Sequence[Sequence[int]],
+    active: Sequence[tuple[int, int]],
+    standbys: Sequence[tuple[int, int]],
+    sequence: Sequence[int],
+) -> tuple[tuple[int, int], ...]:
+    """Return who gets a copy as well: tasks before standbys, of each first those that have begun, then in sequence."""
+    position = {task: at for at, task in enumerate(sequence)}
+
+    def key(pair: tuple[int, int]) -> tuple[bool, int, int]:
+        task, place = pair
+        return task not in group.members[place].state, position[task], place
+
+    ordered = [*sorted(active, key=key), *sorted(standbys, key=key)]
+    return tuple([(task, place) for task, place in ordered if place not in standby[task]][: target.warmups])
+
+
+def _with_stateless(group: MembersAndTasks, target: PlannedTarget, stateful: Sequence[int]) -> tuple[int, ...]:
+    running = [*stateful]
+    loads = [0] * len(group.members)
+    for task in group.stateful:
+        loads[running[task]] += 1
+    rest = []
+    for task in group.stateless:
+        place = group.owner[task] if target.active[task] == NO_MEMBER else target.active[task]
+        if place == NO_MEMBER:
+            rest.append(task)
+        else:
+            running[task] = place
+            loads[place] += 1
+    queue = [(load * weight, place) for place, (load, weight) in enumerate(zip(loads, group.weights, strict=True))]
+    heapq.heapify(queue)
+    for task in rest:
+        load, place = queue[0]
+        running[task] = place
+        heapq.heapreplace(queue, (load + group.weights[place], place))
+    return tuple(running)
+
+
+def _carrier(group: MembersAndTasks) -> int:
+    """Return the leader's own member, for its clock set the time, else the first one."""
+    for place, member in enumerate(group.members):
+        if group.leader is not None and any(name.startswith(group.leader) for name in member.consumer_ids):
+            return place
+    return 0
