@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from kstream_plan.assignors.laws import NEWEST, Laws, laws_of
+from kstream_plan.assignors.target_now import NO_TARGET, TargetNow
 from kstream_plan.model import Assignment, GroupState
 from kstream_plan.model.settings import AssignmentConfig
 
@@ -23,12 +24,13 @@ class Assign(Protocol):
         previous: tuple[GroupState, Assignment] | None = None,
         *,
         laws: Laws = NEWEST,
+        target: TargetNow = NO_TARGET,
     ) -> Assignment:
         """Return the decision for ``state``.
 
         ``previous`` is an earlier decision for the same group under the same settings and the state it was made for.
         It saves work and changes nothing: the result is the same without it. ``laws``: what the release that runs
-        decides otherwise than the newest.
+        decides otherwise than the newest. ``target`` is what assignors go by that follow a file.
         """
         ...
 
@@ -51,10 +53,19 @@ class Assignor:
         return replace(self, laws=laws_of(release))
 
     def __call__(
-        self, state: GroupState, config: AssignmentConfig, previous: tuple[GroupState, Assignment] | None = None
+        self,
+        state: GroupState,
+        config: AssignmentConfig,
+        previous: tuple[GroupState, Assignment] | None = None,
+        *,
+        target: TargetNow = NO_TARGET,
     ) -> Assignment:
         """Return the decision, as :class:`Assign` does."""
-        return self.assign(state, config, previous, laws=self.laws)
+        return self.assign(state, config, previous, laws=self.laws, target=target)
+
+
+#: The assignor that follows a target file.
+FOLLOWS_A_FILE = "planned"
 
 
 def module_of(name: str) -> str:
@@ -69,8 +80,10 @@ def _loaded_then(name: str) -> Assign:
         previous: tuple[GroupState, Assignment] | None = None,
         *,
         laws: Laws = NEWEST,
+        target: TargetNow = NO_TARGET,
     ) -> Assignment:
-        decided: Assignment = import_module(module_of(name)).assign(state, config, previous, laws=laws)
+        following = {"target": target} if name == FOLLOWS_A_FILE else {}
+        decided: Assignment = import_module(module_of(name)).assign(state, config, previous, laws=laws, **following)
         return decided
 
     return assign
@@ -81,5 +94,6 @@ ASSIGNORS: Mapping[str, Assignor] = MappingProxyType(
     {
         "high-availability": Assignor(_loaded_then("high-availability")),
         "balanced": Assignor(_loaded_then("balanced"), optimal=True),
+        FOLLOWS_A_FILE: Assignor(_loaded_then(FOLLOWS_A_FILE)),
     }
 )

@@ -37,17 +37,19 @@ def _names(*groups: type[Options]) -> frozenset[str]:
 def _kept_options(command: str) -> frozenset[str]:
     """Return the options on which the answer of a command depends; none: it plans no snapshot."""
     # all option groups: what shows a saved plan needs none of them
-    from kstream_plan.cli.options.groups import Deciding, Measuring, Reading  # noqa: PLC0415
+    from kstream_plan.cli.options.groups import Deciding, Following, Measuring, Reading  # noqa: PLC0415
     from kstream_plan.cli.options.settings import Settings  # noqa: PLC0415
     from kstream_plan.cli.options.simulation import NewInstances  # noqa: PLC0415
 
     new_instances = _names(NewInstances) | {"draws"}
+    following = _names(Following)
     only_here: Mapping[str, frozenset[str]] = {
-        "bounce": frozenset({"restart"}),
-        **dict.fromkeys(("simulate-scaleout", "check"), new_instances),
-        "compare": new_instances | {"policy", "clock"},
-        "drain": frozenset({"leave"}),
-        **dict.fromkeys(("assign", "simulate", "why"), frozenset[str]()),
+        "bounce": following | {"restart"},
+        **dict.fromkeys(("simulate-scaleout", "check"), new_instances | following),
+        "compare": new_instances | following | {"policy", "clock"},
+        "drain": following | {"leave"},
+        "simulate": following,
+        **dict.fromkeys(("assign", "why"), frozenset[str]()),
     }
     if command not in only_here:
         return frozenset()

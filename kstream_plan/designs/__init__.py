@@ -27,6 +27,11 @@ class DesignOptions(Protocol):
         ...
 
     @property
+    def target(self) -> bytes | None:
+        """What is in the target file that the assignor ``planned`` follows; ``None``: there is none."""
+        ...
+
+    @property
     def max_learners(self) -> int | None:
         """How many tasks learners learn at once at most, by the draft; ``None``: no limit."""
         ...
@@ -58,9 +63,10 @@ class DesignOptions(Protocol):
 
 
 def _classic(options: DesignOptions) -> Design:
-    from kstream_plan.designs.classic.design import Classic  # noqa: PLC0415 - who only reads plans needs none of it
+    from kstream_plan.assignors.target_now import TargetNow  # noqa: PLC0415 - who only reads plans needs none of it
+    from kstream_plan.designs.classic.design import Classic  # noqa: PLC0415 - as above
 
-    return Classic(options.assignor, options.protocol)
+    return Classic(options.assignor, options.protocol, target=TargetNow(options.target))
 
 
 def _learner(options: DesignOptions) -> Design:

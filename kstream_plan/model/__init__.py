@@ -6,7 +6,7 @@ integers and a tie is broken by comparing two of them.
 """
 
 from kstream_plan.model.copies import LATEST, UNKNOWN, Copy, whole_sum
-from kstream_plan.model.decision import Assignment, KnownDecision, Target
+from kstream_plan.model.decision import Assignment, FollowedTarget, KnownDecision, Target
 from kstream_plan.model.group import Group
 from kstream_plan.model.holding import NOBODY, Holding, Holdings, Owners, no_owners, revoked_by, same_owners
 from kstream_plan.model.instances import Consumer, Instance, is_uuid, process_order
@@ -24,6 +24,7 @@ __all__ = [
     "Assignment",
     "Consumer",
     "Copy",
+    "FollowedTarget",
     "Group",
     "GroupState",
     "Holding",

@@ -18,6 +18,21 @@ class Target(NamedTuple):
     standby: tuple[tuple[int, ...], ...]
 
 
+class FollowedTarget(NamedTuple):
+    """What a decision of an assignor followed that goes by a target file.
+
+    ``plan`` is the id of the plan in the file; where the file did not count, or there was none, it is ``None``, and
+    ``refusal`` says why. ``warmups`` are the copies beside the wanted ones at once, ``probe_ms`` is when it decides
+    again while anything waits, ``again_ms`` when it does after this decision (``None``: when something happens).
+    """
+
+    plan: str | None
+    refusal: str | None
+    warmups: int
+    probe_ms: int
+    again_ms: int | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
     """An assignor's decision.
@@ -26,7 +41,7 @@ class Assignment:
     disjoint (``temporary`` always empty). ``movements`` are in the order of handling. ``short_standbys`` lists the
     tasks for which there were not enough instances, with the number that is missing. ``warnings`` is what else it could
     not keep to, ``notes`` what is worth knowing about it; ``keeps_stateless``: stateless tasks stay unless the balance
-    needs them to move.
+    needs them to move. ``follows`` is what it followed of a target file, if the assignor goes by one.
     """
 
     instances: Sequence[Holding]
@@ -38,6 +53,7 @@ class Assignment:
     warnings: tuple[Note, ...] = ()
     notes: tuple[Note, ...] = ()
     keeps_stateless: bool = False
+    follows: FollowedTarget | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

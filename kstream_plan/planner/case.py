@@ -62,7 +62,9 @@ class Case:
         if options.replay:
             now_ms = options.now_ms if snapshot.decision is None else None  # else it begins when that was made
             snapshot, options = snapshot.before_decision(), replace(options, now_ms=now_ms)
-        design = design.fitted_to(snapshot)
+        now_ms = _now_ms(snapshot, options)
+        begins_ms = options.now_ms if snapshot.captured_at_ms is None else snapshot.captured_at_ms + now_ms
+        design = design.fitted_to(snapshot).beginning_at(begins_ms)
         events = tuple(design.happening(event, snapshot) for event in (scenario.events if scenario else ()))
         outside = timeline(
             snapshot.state.group.instances,
@@ -75,7 +77,7 @@ class Case:
             rebalances_until_ms=_close_waits_until_ms(snapshot, design, options, events),
             noticed=options.noticed,
         )
-        return cls(snapshot, design, options, scenario, enough, events, outside, _now_ms(snapshot, options))
+        return cls(snapshot, design, options, scenario, enough, events, outside, now_ms)
 
     def played(
         self, rates: Rates | None = None, *, on_round: OnRound | None = None, balances: bool = True

@@ -268,6 +268,7 @@ class _Run:
             balance=self._balance(turn),
             decided=self.everyone.holdings(group, turn.decided),
             assigned=self.everyone.holdings(group, turn.held),
+            follows=turn.follows,
         )
 
     def _balance(self, turn: Turn, running: RunningBalance | None = None) -> Balance:

@@ -21,7 +21,8 @@ class PlanOptions:
     """How a group is planned, whatever happens to it.
 
     ``design`` is how the group coordinates, by its name in the registry (``None``: as groups of its kind do), as
-    are the classic protocol's ``assignor`` and ``protocol``; ``trigger`` is that of round 1 (default: ``join`` if
+    are the classic protocol's ``assignor`` and ``protocol``; ``target`` is what is in the file that the assignor
+    ``planned`` follows; ``trigger`` is that of round 1 (default: ``join`` if
     an instance holds and reports nothing, else ``manual``); ``max_rounds`` ends a plan that goes on, as
     ``unfinished`` (default: 4 · (stateful tasks + 10), as often as the group changes); with ``bounds`` the summary
     has the least that had to be restored, which takes a solver (an optimal assignor's has it anyway).
@@ -45,6 +46,7 @@ class PlanOptions:
 
     design: str | None = None
     assignor: str = "high-availability"
+    target: bytes | None = None
     protocol: str = "cooperative"
     trigger: Trigger | None = None
     max_rounds: int | None = None
@@ -78,6 +80,7 @@ class PlanKeywords(TypedDict, total=False):
 
     design: str | None
     assignor: str
+    target: bytes | None
     protocol: str
     trigger: Trigger | None
     max_rounds: int | None

@@ -17,7 +17,7 @@ from kstream_plan.planner.loop import NOT_WANTED
 from kstream_plan.planner.one_play import OnePlay, in_figures, one_play
 from kstream_plan.planner.options import PlanKeywords, PlanOptions, Proofs
 from kstream_plan.planner.side_by_side import Ends, SideBySide
-from kstream_plan.plans import FigureRange, Plan, Summary
+from kstream_plan.plans import FigureRange, Plan, Summary, probes_after_ms
 from kstream_plan.plans.caught_up_evidence import Fact
 from kstream_plan.plans.design import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP, Design
 from kstream_plan.plans.plan import (
@@ -313,7 +313,7 @@ class WhatElse:
             unrated = unrated or not case.snapshot.rates.any_restore
         if not unrated or not until_ms or case.design.unrated_times != "probes":
             return 0
-        return max(until_ms) // min(config.probing_rebalance_interval_ms for config in play.played.configs)
+        return max(until_ms) // min(probes_after_ms(play.played.rounds, play.played.configs))
 
     def _too_long(self, play: OnePlay) -> Note | None:
         """Warn where what else may be takes too long to play, or longer than anybody asked to wait for.

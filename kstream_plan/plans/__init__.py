@@ -9,7 +9,7 @@ it.
 from kstream_plan.plans.pauses import Pauses
 from kstream_plan.plans.plan import Plan, PlayedSoFar
 from kstream_plan.plans.reasons import Reason, ReasonCode
-from kstream_plan.plans.rounds import Balance, MemberTurn, Phase, Round, Trigger
+from kstream_plan.plans.rounds import Balance, MemberTurn, Phase, Round, Trigger, probes_after_ms
 from kstream_plan.plans.seats import Role, Seat
 from kstream_plan.plans.standstills import Outage, Pause
 from kstream_plan.plans.stateless_steps import Places, StatelessChanges, StatelessSteps
@@ -78,5 +78,6 @@ __all__ = [
     "Trigger",
     "Verdict",
     "Withhold",
+    "probes_after_ms",
     "restores_anew",
 ]

@@ -13,7 +13,18 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 from kstream_plan.errors import ScenarioError
-from kstream_plan.model import Group, GroupState, Holding, Holdings, Note, Rates, Snapshot, Target, WorkId
+from kstream_plan.model import (
+    FollowedTarget,
+    Group,
+    GroupState,
+    Holding,
+    Holdings,
+    Note,
+    Rates,
+    Snapshot,
+    Target,
+    WorkId,
+)
 from kstream_plan.model.scenario import ConnectorEvent, Event, Scenario
 from kstream_plan.model.settings import CONNECT_GROUP_ONLY, AssignmentConfig
 from kstream_plan.model.starting_state import Cleaning
@@ -50,7 +61,7 @@ class Turn:
     (process id, consumer id): then it belongs to the round of the decision before; ``None``: the group decides, and a
     round begins. ``silent``: there is nothing to tell of it yet; who has come and gone is told in the next turn.
     ``balance`` tells how evenly the decision spreads the load, by instance of ``state.group``, until the next one is
-    made; ``None``: nobody counts while deciding.
+    made; ``None``: nobody counts while deciding. ``follows`` is what a decision followed of a target file.
     """
 
     at_ms: int
@@ -69,6 +80,7 @@ class Turn:
     member: tuple[str, str] | None = None
     silent: bool = False
     balance: Callable[[], Balance] | None = None
+    follows: FollowedTarget | None = None
 
 
 class Due(NamedTuple):
@@ -331,6 +343,10 @@ class Design(ABC):
 
     def ready_last(self) -> Design:
         """Return the same as :meth:`at_probes` with none caught up before the last change from outside, either."""
+        return self
+
+    def beginning_at(self, _epoch_ms: int | None) -> Design:
+        """Return the same design of a plan that begins at a time since 1970; ``None``: nobody knows when."""
         return self
 
     def fitted_to(self, _snapshot: Snapshot) -> Design:

@@ -23,9 +23,9 @@ EXPERT_CODES = frozenset({"threads-race", "thread-moves"})
 #: Codes of what is read off the rounds: made anew for whoever reads a plan, and no part of the plan itself.
 COLD_STARTS, STATELESS_MOVES, THREAD_MOVES = "cold-starts", "stateless-moves", "thread-moves"
 KEPT_WORK, LEADER_LEFT, CONNECTOR_UNEVEN = "work-kept", "leader-left", "connector-uneven"
-MOVES_AGAIN = "moves-again"
+MOVES_AGAIN, TARGET_REFUSED = "moves-again", "target-refused"
 FROM_ROUNDS = frozenset(
-    {COLD_STARTS, STATELESS_MOVES, THREAD_MOVES, KEPT_WORK, LEADER_LEFT, CONNECTOR_UNEVEN, MOVES_AGAIN}
+    {COLD_STARTS, STATELESS_MOVES, THREAD_MOVES, KEPT_WORK, LEADER_LEFT, CONNECTOR_UNEVEN, MOVES_AGAIN, TARGET_REFUSED}
 )
 
 

@@ -18,7 +18,7 @@ from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRates
 from kstream_plan.plans.note_codes import warnings_first
 from kstream_plan.plans.notebooks import InNotebooks
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED, Pauses, pauses_of
-from kstream_plan.plans.rounds import Balance, Round, in_effect_ms
+from kstream_plan.plans.rounds import Balance, Round, in_effect_ms, probes_after_ms
 from kstream_plan.plans.standstills import Outage
 from kstream_plan.plans.steps import MemberJoined
 from kstream_plan.plans.summary import Summary
@@ -250,7 +250,7 @@ class Plan(InNotebooks):
     def probing_interval(self) -> str:
         """The time from one probe to the next, from the shortest to the longest of all settings that count."""
         configs = (self.config, *(config for _, config in self.later_configs))
-        return duration_span(config.probing_rebalance_interval_ms for config in configs)
+        return duration_span(probes_after_ms(self.rounds, configs))
 
     @property
     def lower_bound_lags(self) -> frozenset[str]:

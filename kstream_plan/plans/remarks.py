@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from kstream_plan.model import Note
 from kstream_plan.model.note import Remarks, count, name_list
+from kstream_plan.model.target_refusals import NO_FILE, REFUSALS
 from kstream_plan.model.times import duration
 from kstream_plan.plans.activity import Activity, Move, Totals, events, membership, totals
 from kstream_plan.plans.kept import departures
@@ -22,6 +23,7 @@ from kstream_plan.plans.note_codes import (
     MOVES_AGAIN,
     NOTE_CODES,
     STATELESS_MOVES,
+    TARGET_REFUSED,
     THREAD_MOVES,
 )
 from kstream_plan.plans.plan import Plan
@@ -43,7 +45,11 @@ def remarks(plan: Plan, activities: Sequence[Activity] | None = None, draws: Dra
     activities = events(plan) if activities is None else activities
     total = totals(activities)
     return Remarks(
-        warnings=(*_cold_starts(plan, total, draws), *(note for note in plan.warnings if note.code not in NOTE_CODES)),
+        warnings=(
+            *_cold_starts(plan, total, draws),
+            *_refused_targets(plan),
+            *(note for note in plan.warnings if note.code not in NOTE_CODES),
+        ),
         notes=(
             *(note for note in plan.warnings if note.code in NOTE_CODES),
             *_kept_work(plan),
@@ -109,6 +115,20 @@ def _cold_starts(plan: Plan, total: Totals, draws: Draws | None) -> Iterator[Not
         f"{'it runs' if one else 'they run'}{lasts}{_not_proven(plan)}"
     )
     yield Note(COLD_STARTS, message, task_ids)
+
+
+def _refused_targets(plan: Plan) -> Iterator[Note]:
+    """Yield from which rebalance on the target file does not count, and why."""
+    code = None
+    for rnd in plan.rounds:
+        refusal = None if rnd.follows is None else rnd.follows.refusal
+        if refusal not in (None, NO_FILE, code):
+            message = (
+                f"The target file does not count at rebalance {rnd.number:,}: {REFUSALS[refusal]} ({refusal}). "
+                "While it does not, the application decides without a plan"
+            )
+            yield Note(TARGET_REFUSED, message, (refusal,))
+        code = refusal
 
 
 def _not_proven(plan: Plan) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 from typing import NamedTuple
 
-from kstream_plan.model import Holding, WorkId
+from kstream_plan.model import FollowedTarget, Holding, WorkId
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.reasons import ReasonCode
 from kstream_plan.plans.round_steps import RoundSteps
@@ -94,7 +94,8 @@ class Round:
     ``at_ms`` counts from round 1. ``probing_rebalance``: the decision asks for a probing rebalance (Kafka's
     ``probingRebalanceNeeded``), also when a follow-up comes first. ``decided`` and ``assigned`` are by consumer index;
     their difference is what the steps withhold. ``turns``, in time, are those of members that do later, one by one,
-    what the round decided: it ends with them, and ``assigned`` is what is held then.
+    what the round decided: it ends with them, and ``assigned`` is what is held then. ``follows`` is what the decision
+    followed of a target file, if its assignor goes by one.
     """
 
     number: int
@@ -108,6 +109,7 @@ class Round:
     decided: Sequence[Holding]
     assigned: Sequence[Holding]
     turns: tuple[MemberTurn, ...] = ()
+    follows: FollowedTarget | None = None
 
     @property
     def moments(self) -> list[tuple[int, RoundSteps]]:
@@ -148,6 +150,12 @@ class Round:
     def member_steps(self) -> list[MemberJoined | MemberLeft]:
         """The steps about who comes and goes."""
         return self.steps.of_members
+
+
+def probes_after_ms(rounds: Iterable[Round], configs: Iterable[AssignmentConfig]) -> list[int]:
+    """Return after how long leaders probe: by their target files, else by their settings."""
+    followed = {rnd.follows.probe_ms for rnd in rounds if rnd.follows is not None}
+    return sorted(followed) or [config.probing_rebalance_interval_ms for config in configs]
 
 
 def in_effect_ms(

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kstream_plan.assignors.planned.members import NO_MEMBER, MembersAndTasks
+from kstream_plan.assignors.planned.members import MembersAndTasks
 from kstream_plan.assignors.planned.target import PlannedTarget
+from kstream_plan.model import NOBODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,7 @@ def decide_towards(group: MembersAndTasks, target: PlannedTarget, now_ms: int) -
     sequence = [*target.order]
     named = set(sequence)
     sequence += [task for task in group.stateful if task not in named]
-    waiting = tuple(task for task in sequence if target.active[task] not in (NO_MEMBER, running[task]))
+    waiting = tuple(task for task in sequence if target.active[task] not in (NOBODY, running[task]))
     standbys_waiting = tuple(
         (task, place)
         for task in sequence
@@ -68,16 +69,16 @@ def stateful_owners(group: MembersAndTasks, active: Sequence[int]) -> list[int]:
 
     Args:
         group: the group.
-        active: by task the member that is to run it, or :data:`NO_MEMBER`.
+        active: by task the member that is to run it, or :data:`NOBODY`.
     """
-    running = [NO_MEMBER] * len(group.task_ids)
+    running = [NOBODY] * len(group.task_ids)
     loads = [0] * len(group.members)
     ranks = group.ranks
     lowest = ranks.min(axis=1).tolist() if group.members else []
 
     def settle(task: int, place: int) -> None:
         wanted = active[task]
-        if wanted != NO_MEMBER and ranks[task, wanted] <= ranks[task, place]:
+        if wanted != NOBODY and ranks[task, wanted] <= ranks[task, place]:
             place = wanted
         running[task] = place
         loads[place] += 1
@@ -85,7 +86,7 @@ def stateful_owners(group: MembersAndTasks, active: Sequence[int]) -> list[int]:
     rest = []
     for task in group.stateful:
         owner = group.owner[task]
-        if owner != NO_MEMBER and (lowest[task] > 0 or ranks[task, owner] == 0):
+        if owner != NOBODY and (lowest[task] > 0 or ranks[task, owner] == 0):
             settle(task, owner)
         else:
             rest.append(task)
@@ -105,7 +106,7 @@ def _standbys(group: MembersAndTasks, target: PlannedTarget, running: Sequence[i
     preference = np.full(distances.shape, 2, dtype=np.int8)
     for row, task in enumerate(tasks):
         preference[row, list(target.standby[task])] = 1
-        if target.active[task] != NO_MEMBER:
+        if target.active[task] != NOBODY:
             preference[row, target.active[task]] = 0
         distances[row, running[task]] = np.iinfo(np.uint64).max
     nearest = np.lexsort((preference, distances), axis=1).tolist()
@@ -141,8 +142,8 @@ def _with_stateless(group: MembersAndTasks, target: PlannedTarget, stateful: Seq
         loads[running[task]] += 1
     rest = []
     for task in group.stateless:
-        place = group.owner[task] if target.active[task] == NO_MEMBER else target.active[task]
-        if place == NO_MEMBER:
+        place = group.owner[task] if target.active[task] == NOBODY else target.active[task]
+        if place == NOBODY:
             rest.append(task)
         else:
             running[task] = place

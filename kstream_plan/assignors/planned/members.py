@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from kstream_plan.model import LATEST, NOBODY
 from kstream_plan.model.settings import MAX_LONG
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 NO_LAG = -4
 #: The rank of a member that must not be preferred to any other.
 NEVER = MAX_LONG
-#: Where nobody runs a task.
-NO_MEMBER = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +77,8 @@ class MembersAndTasks:
 
     @cached_property
     def owner(self) -> tuple[int, ...]:
-        """By task: the place of the first member that owns it, or :data:`NO_MEMBER`."""
-        owner = [NO_MEMBER] * len(self.task_ids)
+        """By task: the place of the first member that owns it, or :data:`NOBODY`."""
+        owner = [NOBODY] * len(self.task_ids)
         for place in reversed(range(len(self.members))):
             for task in self.members[place].owned:
                 owner[task] = place
@@ -90,10 +89,10 @@ class MembersAndTasks:
         """By task and member: 0 for one that is caught up, else its lag; :data:`NEVER` where it is unknown."""
         lags = self.lags
         ranks = np.where(lags <= self.acceptable_recovery_lag, 0, lags)
-        ranks[(lags < 0) & (lags != -2)] = NEVER
+        ranks[(lags < 0) & (lags != LATEST)] = NEVER
         for task in self.stateful:
             owner = self.owner[task]
-            if owner != NO_MEMBER and ranks[task, owner] == NEVER and lags[task, owner] < 0:
+            if owner != NOBODY and ranks[task, owner] == NEVER and lags[task, owner] < 0:
                 ranks[task, owner] = 0
         return ranks
 

@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kstream_plan.assignors.planned.members import NO_MEMBER, Member, MembersAndTasks
-from kstream_plan.assignors.planned.target_file import Slot, TargetFile, TargetRefused, check_target
+from kstream_plan.assignors.planned.members import Member, MembersAndTasks
+from kstream_plan.assignors.planned.target_file import Slot, TargetFile, TargetRefused, check_against_group
+from kstream_plan.model import NOBODY
 
 _THREAD_AND_UUID = re.compile(r"-[0-9]+-[0-9a-f-]{36}")
 
@@ -19,7 +20,7 @@ _THREAD_AND_UUID = re.compile(r"-[0-9]+-[0-9a-f-]{36}")
 class PlannedTarget:
     """Where every task is to be; tasks are indices, members places.
 
-    ``active``: by task the member that is to run it, or :data:`NO_MEMBER`; ``standby``: by task the members that are to
+    ``active``: by task the member that is to run it, or :data:`NOBODY`; ``standby``: by task the members that are to
     hold a standby, sorted; ``standbys_wanted``: by task how many there are to be, those of empty slots included;
     ``order``: the stateful tasks that warm up first; ``until_ms``: when to decide again though nothing waits.
     ``slots`` are pairs of a slot's name and the member on it.
@@ -42,22 +43,22 @@ def target_of_file(group: MembersAndTasks, file: TargetFile, now_ms: int) -> Pla
         TargetRefused: the file does not count.
     """
     stateful = set(group.stateful)
-    check_target(file, group.application, {name: i in stateful for i, name in enumerate(group.task_ids)}, now_ms)
+    check_against_group(file, group.application, {name: i in stateful for i, name in enumerate(group.task_ids)}, now_ms)
     if len(group.members) > len(file.slots) and not file.waits_for_more:
         raise TargetRefused("more-members")
     index = {name: task for task, name in enumerate(group.task_ids)}
     seats = _seats(group, [_Share.of(slot, index) for slot in file.slots])
-    active = [NO_MEMBER] * len(index)
+    active = [NOBODY] * len(index)
     standby: list[list[int]] = [[] for _ in index]
     wanted = [0] * len(index)
     for slot, place in zip(file.slots, seats, strict=True):
         for task in map(index.__getitem__, slot.standby):
             wanted[task] += 1
-            if place != NO_MEMBER:
+            if place != NOBODY:
                 standby[task].append(place)
         for task in map(index.__getitem__, slot.active):
             active[task] = place
-    all_seated = NO_MEMBER not in seats and len(seats) == len(group.members)
+    all_seated = NOBODY not in seats and len(seats) == len(group.members)
     return PlannedTarget(
         active=tuple(active),
         standby=tuple(tuple(sorted(places)) for places in standby),
@@ -66,7 +67,7 @@ def target_of_file(group: MembersAndTasks, file: TargetFile, now_ms: int) -> Pla
         warmups=file.warmups,
         probe_ms=file.probe_ms,
         until_ms=None if all_seated else file.expires_ms,
-        slots=tuple((slot.name, place) for slot, place in zip(file.slots, seats, strict=True) if place != NO_MEMBER),
+        slots=tuple((slot.name, place) for slot, place in zip(file.slots, seats, strict=True) if place != NOBODY),
     )
 
 
@@ -106,7 +107,7 @@ class _Share:
 
 def _seats(group: MembersAndTasks, shares: Sequence[_Share]) -> tuple[int, ...]:
     """Return by slot the member that sits there: one that it is meant for, else one that has most of it already."""
-    seats = [NO_MEMBER] * len(shares)
+    seats = [NOBODY] * len(shares)
     free = dict(enumerate(group.members))
 
     def preferred(slot: int, place: int) -> tuple[int, int]:
@@ -121,11 +122,11 @@ def _seats(group: MembersAndTasks, shares: Sequence[_Share]) -> tuple[int, ...]:
 
     def pairs() -> Iterator[tuple[int, int, int, int]]:
         for slot, place in enumerate(seats):
-            if place == NO_MEMBER:
+            if place == NOBODY:
                 yield from ((*preferred(slot, other), slot, other) for other in free)
 
     for _, _, slot, place in sorted(pairs()):
-        if seats[slot] == NO_MEMBER and place in free:
+        if seats[slot] == NOBODY and place in free:
             seats[slot] = place
             del free[place]
     return tuple(seats)

@@ -9,34 +9,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from types import MappingProxyType
 
+from kstream_plan.model.target_refusals import REFUSALS
+
+#: A larger file does not count.
 MAX_BYTES = 1_048_576
 MAX_WARMUPS = 10_000
 PROBE_RANGE_MS = (5_000, 86_400_000)
-
-#: Why a file does not count, by code, in the order in which the class looks.
-REFUSALS: Mapping[str, str] = MappingProxyType(
-    {
-        "no-file": "it cannot be read",
-        "too-large": f"it has more than {MAX_BYTES:,} bytes",
-        "not-utf-8": "it is not UTF-8",
-        "syntax": "a line is not KEY=VALUE",
-        "duplicate-key": "a key is there twice",
-        "truncated": "it was cut off: its last key is not the number of keys before it",
-        "format": "it is not of format 1",
-        "missing-key": "a key is missing",
-        "unknown-key": "it has a key that is not known",
-        "bad-value": "a value is not what its key takes",
-        "application": "it is for another application",
-        "expired": "it has expired",
-        "placed-twice": "it puts a task on two slots",
-        "tasks": "it does not place the tasks that the group has: the topology or its partitions have changed",
-        "bad-standby": "a standby is listed twice, stands beside its active task, or is of a stateless task",
-        "bad-order": "its order names a task twice, or one that is stateless",
-        "more-members": "the group has more instances than the file has slots",
-    }
-)
 
 _KEY = re.compile(r"[a-z0-9.-]+")
 _NAME = re.compile(r"[a-z0-9-]{1,40}")
@@ -110,7 +89,7 @@ def parse_target(content: bytes) -> TargetFile:
     return _file(values, names)
 
 
-def check_target(file: TargetFile, application: str | None, stateful: Mapping[str, bool], now_ms: int) -> None:
+def check_against_group(file: TargetFile, application: str | None, stateful: Mapping[str, bool], now_ms: int) -> None:
     """Check a file against the group that it is to count for, but for the number of its members.
 
     Args:
@@ -218,3 +197,24 @@ def _time_ms(value: str) -> int:
     except ValueError as error:
         raise TargetRefused("bad-value") from error
     return int(time.timestamp()) * 1000
+
+
+def target_text(file: TargetFile) -> str:
+    """Return a target file as text; :func:`parse_target` reads it back."""
+    values = {
+        "format": "1",
+        "plan": file.plan,
+        "application": file.application,
+        "expires": datetime.fromtimestamp(file.expires_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "extra": "wait" if file.waits_for_more else "balance",
+        "warmups": str(file.warmups),
+        "probe.ms": str(file.probe_ms),
+        "order": ",".join(file.order),
+        "slots": ",".join(slot.name for slot in file.slots),
+    }
+    for slot in file.slots:
+        values[f"slot.{slot.name}.match"] = slot.match
+        values[f"slot.{slot.name}.active"] = ",".join(slot.active)
+        values[f"slot.{slot.name}.standby"] = ",".join(slot.standby)
+    values[_END] = str(len(values))
+    return "".join(f"{key}={value}\n" for key, value in values.items())

@@ -9,13 +9,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from kstream_plan.assignors.planned.decision import stateful_owners
-from kstream_plan.assignors.planned.members import NO_MEMBER, MembersAndTasks
+from kstream_plan.assignors.planned.members import MembersAndTasks
 from kstream_plan.assignors.planned.target import PlannedTarget
+from kstream_plan.model import NOBODY
 
 
 def target_without_file(group: MembersAndTasks) -> PlannedTarget:
     """Return an even target that moves as few tasks as it can, first to where a copy is caught up."""
-    home = stateful_owners(group, [NO_MEMBER] * len(group.task_ids))
+    home = stateful_owners(group, [NOBODY] * len(group.task_ids))
     order = _even_out(group, home)
     held = _counts(group, (home[task] for task in group.stateful))
     standby = _place_standbys(group, home, held)
@@ -151,13 +152,13 @@ def _place_stateless(group: MembersAndTasks, home: Sequence[int], held: Sequence
     counts = [*held]
     owned = [*held]
     for task in group.stateless:
-        if group.owner[task] != NO_MEMBER:
+        if group.owner[task] != NOBODY:
             owned[group.owner[task]] += 1
     shares = quota(group, len(group.task_ids), owned)
     rest = []
     for task in group.stateless:
         owner = group.owner[task]
-        if owner != NO_MEMBER and counts[owner] < shares[owner]:
+        if owner != NOBODY and counts[owner] < shares[owner]:
             active[task] = owner
             counts[owner] += 1
         else:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kstream_plan.cli.actions.check_report import PlanParts, ReportForms, report_parts
 from kstream_plan.cli.actions.each_application import Work
 from kstream_plan.cli.options.check import CheckOptions, Planning
-from kstream_plan.cli.options.groups import Applications, Deciding, Measuring, Reading
+from kstream_plan.cli.options.groups import Applications, Deciding, Following, Measuring, Reading
 from kstream_plan.cli.options.parameters import option_of
 from kstream_plan.cli.options.running import Spark
 from kstream_plan.cli.options.settings import Settings
@@ -28,7 +28,7 @@ from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import STDIN, check_paths
 
 #: Options that say how snapshots are read and planned; a saved plan is checked as it is.
-_FOR_SNAPSHOTS = (NewInstances, Planning, Chance, Reading, Measuring, Settings, Deciding, Spark)
+_FOR_SNAPSHOTS = (NewInstances, Planning, Chance, Reading, Measuring, Settings, Deciding, Following, Spark)
 
 
 class Source(NamedTuple):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from kstream_plan import snapshots
-from kstream_plan.assignors import module_of
+from kstream_plan.assignors import FOLLOWS_A_FILE, module_of
 from kstream_plan.cli.actions.measure import check_measuring, measurements, tell_coverage, topologies
 from kstream_plan.cli.options.groups import Deciding, PlansSnapshots
 from kstream_plan.cli.options.parameters import option_of
@@ -75,6 +75,10 @@ def check_before_reading(
         and "learner" not in options.designs
     ):
         message = "--set balance.factor goes with --assignor balanced, or --design learner"
+        raise UsageError(message, fix="give both, or leave it out")
+    target = getattr(options.command_line, "target", None)
+    if target is not None and FOLLOWS_A_FILE not in (options.assignor, *getattr(options, "assignors_varied", ())):
+        message = f"--target goes with --assignor {FOLLOWS_A_FILE}"
         raise UsageError(message, fix="give both, or leave it out")
     keys = [(design.name, key) for design in options.design or () for key, _ in design.options or (("", ""),)]
     if len(set(keys)) < len(keys):

@@ -17,7 +17,7 @@ from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report_all
 from kstream_plan.cli.next_commands import inputs_of
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.groups import PlansSnapshots, Rounds
+from kstream_plan.cli.options.groups import Following, PlansSnapshots, Rounds
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.output import OutputForm, write_stdout, written_at_once
 from kstream_plan.cli.pages import answers_text
@@ -34,7 +34,7 @@ from kstream_plan.simulation.bounces import bounce as bounces_of
 from kstream_plan.simulation.processes import processors
 
 
-class BounceOptions(Rounds, PlansSnapshots):
+class BounceOptions(Rounds, Following, PlansSnapshots):
     """What ``bounce`` is asked."""
 
     paths: shared.Snapshots

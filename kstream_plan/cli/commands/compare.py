@@ -19,7 +19,7 @@ from kstream_plan.cli.actions.variants import CONNECT_DELAY, OF_CONNECT, axes_of
 from kstream_plan.cli.exit_codes import first_that_applies
 from kstream_plan.cli.failures import expected_failures, report_all
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.groups import Deciding, Measuring, PlansSnapshots, Reading, Rounds
+from kstream_plan.cli.options.groups import Deciding, Following, Measuring, PlansSnapshots, Reading, Rounds
 from kstream_plan.cli.options.parameters import option_of, takes
 from kstream_plan.cli.options.reports import Paging
 from kstream_plan.cli.options.running import Spark
@@ -38,10 +38,10 @@ from kstream_plan.policy.findings import Standard
 from kstream_plan.simulation.alternatives import saved_alternatives
 
 #: Options that say how snapshots are read and planned; plans are compared as they were saved.
-_FOR_SNAPSHOTS = (NewInstances, Reading, Measuring, Settings, Deciding, Spark)
+_FOR_SNAPSHOTS = (NewInstances, Reading, Measuring, Settings, Deciding, Following, Spark)
 
 
-class CompareOptions(NewInstances, Rounds, Paging, PlansSnapshots):
+class CompareOptions(NewInstances, Rounds, Following, Paging, PlansSnapshots):
     """What ``compare`` is asked."""
 
     paths: Annotated[
@@ -75,6 +75,16 @@ class CompareOptions(NewInstances, Rounds, Paging, PlansSnapshots):
     def now_ms(self) -> int | None:
         """When plans begin: held against a policy, as of their snapshot, as in ``check``."""
         return super().now_ms if self.policy is None else self.as_of_ms
+
+    @property
+    def assignors_varied(self) -> Sequence[str]:
+        """Every assignor that ``--vary`` names."""
+        return [
+            name
+            for text in self.vary or ()
+            if text.startswith("assignor=")
+            for name in text.partition("=")[2].split(",")
+        ]
 
     @property
     def designs(self) -> Sequence[str]:

@@ -19,7 +19,7 @@ from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report_all
 from kstream_plan.cli.next_commands import input_of
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.groups import PlansSnapshots
+from kstream_plan.cli.options.groups import Following, PlansSnapshots
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Drawing, ReportFile
 from kstream_plan.cli.output import OutputForm, Page, page, write_stdout, written_at_once
@@ -42,7 +42,7 @@ Drained: TypeAlias = Drain | WorkersDrained
 _CHOOSE = "choose the application with --application-id"
 
 
-class DrainOptions(Drawing, PlansSnapshots):
+class DrainOptions(Drawing, Following, PlansSnapshots):
     """What ``drain`` is asked."""
 
     path: Annotated[

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.groups import PlansSnapshots, Triggered
+from kstream_plan.cli.options.groups import Following, PlansSnapshots, Triggered
 from kstream_plan.cli.options.reports import ReportFile, report_option
 from kstream_plan.cli.options.shared import WrongValueError, duration_option, number_option
 from kstream_plan.cli.options.simulation import Chance, NewInstances
@@ -36,7 +36,7 @@ class Planning(Triggered):
     full: bool = False
 
 
-class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
+class CheckOptions(NewInstances, Chance, Planning, Following, PlansSnapshots):
     """What is checked, against what, and where the findings go; then what is for snapshots only."""
 
     paths: Annotated[

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -19,6 +20,7 @@ from kstream_plan.cli.options.shared import fixable, one_of
 from kstream_plan.cli.panels import INPUT, PLANNING
 from kstream_plan.designs import DESIGNS
 from kstream_plan.documents.given_design import GivenDesign, parse_design
+from kstream_plan.documents.target_file import target_content
 from kstream_plan.model.times import EPOCH
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.snapshots.rows.times import time_asked_for
@@ -27,7 +29,7 @@ _USUAL = PlanOptions()
 #: Options that are those of plans, and what they are called there; not every command has all of them.
 _OF_PLANS: Mapping[str, str] = {
     **{name: name for name in ("assignor", "protocol", "now_ms", "max_rounds", "bounds", "trigger", "replay")},
-    **{"ranges": "long_ranges", "trust_reports_of": "trust_ms"},
+    **{"ranges": "long_ranges", "trust_reports_of": "trust_ms", "target_content": "target"},
 }
 
 
@@ -124,6 +126,23 @@ class Deciding(Options, panel=PLANNING):
         names = {design.name for design in self.design or ()}
         values |= self.design_options(*names) if len(names) == 1 else ()
         return PlanOptions(design=design, **{field: value for field, value in values.items() if value is not None})
+
+
+class Following(Options, panel=PLANNING):
+    """Which target file the assignor ``planned`` follows."""
+
+    target: Annotated[
+        Path | None, typer.Option("--target", metavar="FILE", help="Target file that --assignor planned follows.")
+    ] = None
+
+    @cached_property
+    def target_content(self) -> bytes | None:
+        """What is in the file; ``None``: none is given.
+
+        Raises:
+            ConfigError: it cannot be read.
+        """
+        return None if self.target is None else target_content(self.target)
 
 
 class Rounds(Deciding):

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from kstream_plan.cli.options.groups import Bounded, PlansSnapshots, Ranged
+from kstream_plan.cli.options.groups import Bounded, Following, PlansSnapshots, Ranged
 from kstream_plan.cli.options.parameters import Options
 from kstream_plan.cli.options.saving import Saving
 from kstream_plan.cli.options.shared import (
@@ -98,5 +98,5 @@ class Simulating(Bounded, panel=PLANNING):
     full: bool = False
 
 
-class SimulatesSnapshots(Saving, Ranged, Simulating, Chance, PlansSnapshots):
+class SimulatesSnapshots(Saving, Ranged, Simulating, Chance, Following, PlansSnapshots):
     """What every command takes that reads snapshots and simulates."""

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 
 from kstream_plan.assignors import Assignor
+from kstream_plan.assignors.target_now import NO_TARGET, TargetNow
 from kstream_plan.designs.classic import uncertainty
 from kstream_plan.designs.classic.catching_up import Interval, advance
-from kstream_plan.designs.classic.next_rebalance import LATE_MS, TYPICAL, Clock, next_rebalance
+from kstream_plan.designs.classic.next_rebalance import LATE_MS, TYPICAL, Clock, next_rebalance, probe_ms
 from kstream_plan.designs.classic.readiness import Readiness, silent_copies
 from kstream_plan.designs.classic.round_steps import steps_of
 from kstream_plan.designs.classic.stuck_or_cyclic import Recurrence, cause
@@ -73,9 +74,14 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         clock: Clock = TYPICAL,
         *,
         times_alone: bool = False,
+        target: TargetNow = NO_TARGET,
     ) -> None:
-        """``times_alone``: only when rebalances come is asked for, so that none of their steps is told."""
+        """``times_alone``: only when rebalances come is asked for, so that none of their steps is told.
+
+        ``target`` is what an assignor follows that goes by a file, as the plan begins.
+        """
         self._times_alone = times_alone
+        self._target = target
         self._assign = assign
         self._rebalance = rebalance
         self._of_group = assign, rebalance
@@ -137,7 +143,9 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
 
     def take(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> ClassicTurn:
         """Rebalance: decide, and withhold what its owner has to give up first."""
-        return self._turn(state, self._assign(state, self._config, self._previous), at_ms, trigger, members)
+        target = self._target._replace(now_ms=self._target.now_ms + at_ms)
+        assignment = self._assign(state, self._config, self._previous, target=target)
+        return self._turn(state, assignment, at_ms, trigger, members)
 
     def changes_nothing(self, turn: ClassicTurn) -> bool:
         """Tell whether what is held is what is decided: standbys, warm-ups and temporary standbys counted alike."""
@@ -171,7 +179,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
     def later(self, turn: ClassicTurn, lapse: Lapse) -> GroupState:
         """Let copies catch up and fall behind, and members report what they then have."""
         transition = _nothing(turn.state) if lapse.idle else turn.transition
-        tick = self._is_tick(transition, lapse)
+        tick = self._is_tick(turn, transition, lapse)
         interval = Interval(lapse.from_ms, lapse.to_ms, tick=tick, idle=lapse.idle, at_probes=self._clock.at_probes)
         beginning, self._beginning = self._beginning, None
         if beginning is not None:
@@ -238,9 +246,9 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             tuple(sorted(self._cleaner.otherwise)),
         )
 
-    def _is_tick(self, transition: Transition, lapse: Lapse) -> bool:
+    def _is_tick(self, turn: ClassicTurn, transition: Transition, lapse: Lapse) -> bool:
         """Tell whether every copy is caught up by the end of a time if no restore rate says otherwise."""
-        long = lapse.to_ms - lapse.from_ms >= self._config.probing_rebalance_interval_ms
+        long = lapse.to_ms - lapse.from_ms >= probe_ms(turn, self._config)
         too_soon = lapse.more and self._clock.ready_last
         return self._clock.all_ready or (long and not transition.follow_up and not too_soon)
 
@@ -297,6 +305,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             assignment=assignment,
             transition=transition,
             stateful=stateful,
+            follows=assignment.follows,
         )
 
     def _steps(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kstream_plan.assignors import Assignor
+from kstream_plan.assignors.target_now import NO_TARGET, TargetNow
 from kstream_plan.designs.classic.coordinator import ClassicCoordinator, ClassicTurn, phases
 from kstream_plan.designs.classic.next_rebalance import TYPICAL, Clock
 from kstream_plan.designs.classic.on_arrays import MOST_PROBES, OnArrays, Pace, Probes, arrays_for
@@ -33,8 +34,9 @@ class CoordinatorOnArrays(ClassicCoordinator):
         clock: Clock = TYPICAL,
         *,
         times_alone: bool = False,
+        target: TargetNow = NO_TARGET,
     ) -> None:
-        super().__init__(assign, rebalance, config, clock, times_alone=times_alone)
+        super().__init__(assign, rebalance, config, clock, times_alone=times_alone, target=target)
         self._on_arrays: OnArrays | None = None
         self._maker: StepMaker | None = None
         #: the turn that was taken on arrays last
@@ -99,7 +101,7 @@ class CoordinatorOnArrays(ClassicCoordinator):
         if turn is self._taken:
             if self._on_arrays is not None and self._fits:
                 self._doubt_late(turn, lapse)
-                tick = self._is_tick(turn.transition, lapse)
+                tick = self._is_tick(turn, turn.transition, lapse)
                 return self._on_arrays.go_on(lapse, self._pace, self._clock, tick=tick)
             turn = self._made_of_objects(turn)
         return super().later(turn, lapse)

@@ -9,10 +9,12 @@ from typing import ClassVar
 
 from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.assignors.racks import optimize as rack_aware
+from kstream_plan.assignors.target_now import NO_TARGET, TargetNow
 from kstream_plan.designs.classic.coordinator import ClassicCoordinator
 from kstream_plan.designs.classic.coordinator_on_arrays import CoordinatorOnArrays
 from kstream_plan.designs.classic.next_rebalance import AT_PROBES, LATE, READY_LAST, SOONEST, TYPICAL, Clock
 from kstream_plan.designs.classic.on_arrays import are_for
+from kstream_plan.errors import UsageError
 from kstream_plan.model import Group, GroupState, Note, Snapshot
 from kstream_plan.model.note import count, name_list
 from kstream_plan.model.releases import MODELLED_STREAMS, NO_COPY_NO_TEMPORARY, WARM_UPS_IN_ORDER, modelled_as
@@ -20,7 +22,7 @@ from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import seated
 from kstream_plan.model.times import duration, duration_span, utc
-from kstream_plan.plans import HandOver, LowerBounds, MemberLeft, Trigger
+from kstream_plan.plans import HandOver, LowerBounds, MemberLeft, Trigger, probes_after_ms
 from kstream_plan.plans.design import Design, Played
 from kstream_plan.plans.summary import DurationIs
 from kstream_plan.protocols import PROTOCOLS, gives_up
@@ -31,7 +33,8 @@ class Classic(Design):
     """A leader that decides by ``assignor``, members that rebalance by ``protocol``, both names in their registries.
 
     ``clock`` says when rebalances come: when they typically do, or otherwise; ``times_alone``: nothing else is told;
-    ``release``: of Kafka, by whose rules; ``None``: the newest that is modelled.
+    ``release``: of Kafka, by whose rules; ``None``: the newest that is modelled. ``target`` is the file that the
+    assignor ``planned`` follows, and when the plan begins.
     """
 
     assignor: str = "high-availability"
@@ -39,6 +42,7 @@ class Classic(Design):
     clock: Clock = TYPICAL
     times_alone: bool = False
     release: str | None = None
+    target: TargetNow = NO_TARGET
     name: ClassVar[str] = "classic"
     probes: ClassVar[bool] = True
     goes_on: ClassVar[bool] = True
@@ -74,7 +78,7 @@ class Classic(Design):
         assign, rebalance = ASSIGNORS[self.assignor], PROTOCOLS[self.protocol]
         assign, rebalance = assign.of_release(self.release), rebalance.of_release(self.release)
         coordinator = CoordinatorOnArrays if self._on_arrays else ClassicCoordinator
-        return coordinator(assign, rebalance, config, self.clock, times_alone=self.times_alone)
+        return coordinator(assign, rebalance, config, self.clock, times_alone=self.times_alone, target=self.target)
 
     @property
     def _on_arrays(self) -> bool:
@@ -85,6 +89,17 @@ class Classic(Design):
         """Tell whether such a group has one standby a task at most, and is played on arrays."""
         has_few = snapshot.config.num_standby_replicas <= 1
         return self._on_arrays and has_few and are_for(snapshot.state.group, snapshot.config)
+
+    def beginning_at(self, epoch_ms: int | None) -> Classic:
+        """Return the same design of a plan that begins then.
+
+        Raises:
+            UsageError: that is unknown, and a target file expires.
+        """
+        if epoch_ms is None and self.target.content is not None:
+            message = "a target file expires, and the snapshot does not say when it was taken"
+            raise UsageError(message, fix="give the time with --now")
+        return replace(self, target=self.target._replace(now_ms=epoch_ms or 0))
 
     def fitted_to(self, snapshot: Snapshot) -> Classic:
         """Return the same design by the rules of the release that runs."""
@@ -162,7 +177,8 @@ class Classic(Design):
         least = None
         if solve or ASSIGNORS[self.assignor].optimal:
             least = self._least_restored(played)
-        probes = -(-moves // played.configs[0].max_warmup_replicas)
+        at_once = next((rnd.follows.warmups for rnd in played.rounds if rnd.follows is not None), None)
+        probes = -(-moves // (at_once or played.configs[0].max_warmup_replicas))
         return LowerBounds(moves=moves, probing_rebalances=probes, restored_records=least)
 
     def _least_restored(self, played: Played) -> int | None:
@@ -179,7 +195,7 @@ class Classic(Design):
 
 
 def _catches_up(played: Played) -> str:
-    interval = duration_span(config.probing_rebalance_interval_ms for config in played.configs)
+    interval = duration_span(probes_after_ms(played.rounds, played.configs))
     return f"is assumed to catch up within one probing interval ({interval})"
 
 

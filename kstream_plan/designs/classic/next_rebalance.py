@@ -20,11 +20,12 @@ class Clock(NamedTuple):
     """How long after an assignment the next rebalance comes.
 
     A follow-up: ``at_once_ms`` if every consumer has a reason of its own to rejoin, else ``heartbeat`` of a heartbeat
-    interval; a probing rebalance: ``tick`` of one after the probing interval. ``all_ready``: whatever was restored by
-    then is reported, though its consumer may rejoin too soon for that; one that is late makes it so. ``at_probes``:
-    where nobody knows how fast copies restore, none is caught up at a follow-up, however long it is there, and where
-    somebody does, none begins before a follow-up that comes right after it was placed;
-    ``ready_last``: nor at a probe while somebody is to come or go yet, as if they restored ever so slowly until then.
+    interval; a probing rebalance: the probing interval, then ``tick`` of the time until the next heartbeat, which come
+    from the assignment on. ``all_ready``: whatever was restored by then is reported, though its consumer may rejoin too
+    soon for that; one that is late makes it so. ``at_probes``: where nobody knows how fast copies restore, none is
+    caught up at a follow-up, however long it is there, and where somebody does, none begins before a follow-up that
+    comes right after it was placed; ``ready_last``: nor at a probe while somebody is to come or go yet, as if they
+    restored ever so slowly until then.
     """
 
     at_once_ms: int
@@ -52,7 +53,8 @@ def next_rebalance(
 
     ``known``: the turn is a decision from before the plan, of which it is known what is due when.
     """
-    tick_ms = int(clock.tick * config.heartbeat_interval_ms)
+    every_ms = probe_ms(turn, config)
+    tick_ms = int(clock.tick * (config.heartbeat_interval_ms - every_ms % config.heartbeat_interval_ms))
     joining = () if known is None else _joining(turn.state, known)
     told = () if known is None else known.rejoining
     follow_up = transition.follow_up or bool(told)
@@ -67,8 +69,14 @@ def next_rebalance(
         after_ms = clock.at_once_ms if everyone_at_once else int(clock.heartbeat * config.heartbeat_interval_ms)
         return Due(turn.at_ms + after_ms, Trigger.FOLLOW_UP, begun=True)
     if turn.probing_rebalance:
-        return Due(turn.at_ms + config.probing_rebalance_interval_ms + tick_ms, Trigger.PROBING)
+        return Due(turn.at_ms + every_ms + tick_ms, Trigger.PROBING)
     return None
+
+
+def probe_ms(turn: Turn, config: AssignmentConfig) -> int:
+    """Return how long after a decision its leader probes: by the decision's own deadline, else by the settings."""
+    own_ms = None if turn.follows is None else turn.follows.again_ms
+    return config.probing_rebalance_interval_ms if own_ms is None else own_ms
 
 
 def _joining(state: GroupState, known: KnownDecision) -> tuple[int, ...]:

@@ -130,7 +130,8 @@ def _check_order(plan: Plan) -> None:
 def _check_probes(plan: Plan) -> None:
     """Check that no probe comes before the interval is over: every assignment sets the timer anew."""
     for before, rnd in pairwise(plan.rounds):
-        every_ms = plan.config_of(before.number).probing_rebalance_interval_ms
+        own_ms = None if before.follows is None else before.follows.again_ms
+        every_ms = plan.config_of(before.number).probing_rebalance_interval_ms if own_ms is None else own_ms
         if rnd.trigger is Trigger.PROBING and rnd.at_ms - before.at_ms < every_ms:
             what = f"is {rnd.at_ms}, and a probe comes {every_ms} or more after {before.at_ms}"
             raise _edited(what, ".at_ms", f"[{rnd.number - 1}]", ".rounds")

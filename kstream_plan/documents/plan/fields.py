@@ -30,7 +30,7 @@ from kstream_plan.documents.plan.group_fields import FORM, NOTE, Held, TargetTas
 from kstream_plan.documents.plan.simulation_fields import SimulationDocument
 from kstream_plan.documents.plan.step_fields import STEP
 from kstream_plan.documents.records import Field
-from kstream_plan.model import Instance, Note, Task
+from kstream_plan.model import FollowedTarget, Instance, Note, Task
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import (
     Balance,
@@ -105,6 +105,7 @@ class RoundDocument(NamedTuple):
     steps: Sequence[Step]
     balance: Balance
     turns: tuple[MemberTurn, ...] = ()
+    follows: FollowedTarget | None = None
     decided: Held | None = None
     assigned: Held | None = None
 
@@ -188,6 +189,16 @@ FORM.record(
     first=whole().said("Index of the first of its steps; they end where those of the next turn begin."),
 )
 FORM.record(
+    FollowedTarget,
+    "What a decision followed of a target file.",
+    ref="follows",
+    plan="Id of the plan in the file; null where it did not count.",
+    refusal="Code for which the file did not count; null where it did.",
+    warmups="Copies beside the wanted ones at once, at most.",
+    probe_ms="Time until the next decision while anything waits.",
+    again_ms="Time until the next decision after this one; null: not before something happens.",
+)
+FORM.record(
     RoundDocument,
     "One rebalance: one generation of the group.",
     ref="round",
@@ -200,6 +211,11 @@ FORM.record(
     turns=Field(
         description="Members that apply the round's decision later, one by one, by time; left out if there are none.",
         missing=(),
+        left_out=True,
+    ),
+    follows=Field(
+        description="What the decision followed of a target file; left out for other assignors.",
+        missing=None,
         left_out=True,
     ),
     decided=Field(FORM.of(Held), "What the assignor decided (only with --set full=true).", missing=None, left_out=True),

@@ -278,6 +278,7 @@ def _round(of: RoundDocument, steps: RoundSteps, outcome: Outcome) -> Round:
         steps=steps,
         balance=of.balance,
         turns=of.turns,
+        follows=of.follows,
         decided=outcome.decided,
         assigned=outcome.assigned,
     )

@@ -103,6 +103,7 @@ def _round(group: Group, of: Round, full: bool) -> RoundDocument:
         steps=of.steps,
         balance=of.balance,
         turns=of.turns,
+        follows=of.follows,
         decided=_held(group, of.decided) if full else None,
         assigned=_held(group, of.assigned) if full else None,
     )

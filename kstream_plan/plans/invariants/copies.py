@@ -110,12 +110,17 @@ def temporary_only_while_withheld(subject: PlanView, changes: CopyChanges) -> It
 
 
 def warmups_within_budget(subject: PlanView, changes: CopyChanges) -> Iterator[tuple[int | None, str]]:
-    """At most ``max_warmup_replicas`` warm-ups are decided at once."""
+    """At most ``max_warmup_replicas`` warm-ups are decided at once, or as many as a target file says."""
     warmup = changes.role == WARMUP
     counts = np.bincount(changes.round[warmup].clip(0), changes.sign[warmup], minlength=len(changes.rounds)).cumsum()
-    most = np.array([subject.plan.config_of(rnd.number).max_warmup_replicas for rnd in changes.rounds])
+    most = np.array(
+        [
+            subject.plan.config_of(rnd.number).max_warmup_replicas if rnd.follows is None else rnd.follows.warmups
+            for rnd in changes.rounds
+        ]
+    )
     for index in (counts[: len(most)] > most).nonzero()[0].tolist():
-        yield changes.rounds[index].number, f"{int(counts[index])} warm-ups, max_warmup_replicas is {most[index]}"
+        yield changes.rounds[index].number, f"{int(counts[index])} warm-ups, at most {most[index]} are allowed"
 
 
 def one_learner_per_task(subject: PlanView, changes: CopyChanges) -> Iterator[tuple[int | None, str]]:

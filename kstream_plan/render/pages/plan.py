@@ -160,12 +160,17 @@ def settings_fact(view: PlanView) -> Fact:
     assignor = view.names.escape(plan.assignor)
     if not plan.probes:
         return Fact("settings", "Assignor", assignor)
+    follows = plan.rounds[0].follows if plan.rounds else None
+    followed_plan = None if follows is None else follows.plan
+    pace = (config.max_warmup_replicas, config.probing_rebalance_interval_ms)
+    warmups, probe_ms = pace if follows is None else (follows.warmups, follows.probe_ms)
+    standbys = "standbys as in the target file" if followed_plan else count(config.num_standby_replicas, "standby")
     return Fact(
         "settings",
         "Settings",
-        f"{assignor}; {count(config.num_standby_replicas, 'standby', 'standbys')}, "
-        f"{count(config.max_warmup_replicas, 'warm-up')} at a time, caught up at a lag of at most "
-        f"{config.acceptable_recovery_lag:,}, a probe every {duration(config.probing_rebalance_interval_ms)}",
+        f"{assignor}{f' follows plan {followed_plan}' if followed_plan else ''}; {standbys}, "
+        f"{count(warmups, 'warm-up')} at a time, caught up at a lag of at most "
+        f"{config.acceptable_recovery_lag:,}, a probe every {duration(probe_ms)}",
     )
 
 
