@@ -138,6 +138,22 @@ COMMANDS: Mapping[str, CommandHelp] = MappingProxyType(
                 "wait safe-to-restart orders-4 --leader-log orders.log --metrics scrapes",
             ),
         ),
+        "export-target": CommandHelp(
+            "Write a plan as a file that is followed",
+            "An application that brings the class PlanTaskAssignor follows it. Exit code 3: it must not be, and why.",
+            (
+                "export-target plan.json --by tag:pod --expires-in 2h --out target.properties",
+                "export-target --stay orders.json --by tag:pod --out target.properties",
+            ),
+        ),
+        "check-target": CommandHelp(
+            "Tell whether a target file would count",
+            "Takes the group as a snapshot has it. Exit code 3: it would not, and why.",
+            (
+                "check-target target.properties orders.json",
+                "check-target target.properties -",
+            ),
+        ),
         "prepare": CommandHelp(
             "Make first runs as quick as later ones",
             "Archives Java's classes and compiles Python's modules: for images, CI and new machines. Takes a minute.",

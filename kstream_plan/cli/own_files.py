@@ -16,6 +16,7 @@ from kstream_plan.snapshots.files.content import unpacked
 #: How a report or a scenario begins that was written here; of a page only what follows is its own.
 _OF_A_REPORT = re.compile(
     r"""<!DOCTYPE\ html>.*<body\ class="kp\b | <svg\b[^>]*\ class="kp" | <!--\ kstream-plan\b
+    | format=1\nplan=[0-9a-f]{12} | apiVersion:\ v1\nkind:\ ConfigMap\nmetadata:\n.*\n\ \ target\.properties:
     | ::(?:error|warning|notice)\b | <\?xml[^>]*>\s*<testsuites\ name="kstream-plan\b | \#\ restarts\ of\b""",
     re.DOTALL | re.VERBOSE,
 )

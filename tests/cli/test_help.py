@@ -43,6 +43,7 @@ OF_THEIR_OWN = {
     ("bounce", "--instance"): "restart now",
     ("check", "--report"): "Findings",
     **{(name, "--report"): "page of HTML" for name in ("compare", "diff", "fleet")},
+    ("export-target", "--out"): "Target file",
     ("why", "--task"): "why this task",
     ("why", "--instance"): "why this instance",
 }

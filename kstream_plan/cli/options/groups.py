@@ -132,7 +132,8 @@ class Following(Options, panel=PLANNING):
     """Which target file the assignor ``planned`` follows."""
 
     target: Annotated[
-        Path | None, typer.Option("--target", metavar="FILE", help="Target file that --assignor planned follows.")
+        Path | None,
+        typer.Option("--target", hidden=True, metavar="FILE", help="Target file that --assignor planned follows."),
     ] = None
 
     @cached_property

@@ -1,0 +1,168 @@
+"""``export-target``: a plan as a file that an application's own assignor follows."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kstream_plan import snapshots
+from kstream_plan.assignors.planned.target_file import MAX_WARMUPS, PROBE_RANGE_MS
+from kstream_plan.cli.failures import expected_failures
+from kstream_plan.cli.options import shared
+from kstream_plan.cli.options.parameters import takes
+from kstream_plan.cli.options.running import Limited
+from kstream_plan.cli.options.shared import WrongValueError, duration_option, number_option, parser
+from kstream_plan.cli.output import check_target, write_stdout, written_at_once
+from kstream_plan.cli.pages import draw_pages
+from kstream_plan.cli.progress import show_progress
+from kstream_plan.documents.plan.read import read_saved
+from kstream_plan.documents.quantities import parse_duration
+from kstream_plan.documents.target_file import config_map
+from kstream_plan.errors import PlanFileError, SnapshotError, UsageError
+from kstream_plan.model import Snapshot
+from kstream_plan.plans import Plan
+from kstream_plan.render.pages.target_file import export_page
+from kstream_plan.simulation.target_export import (
+    WAYS,
+    Export,
+    ExportRequest,
+    export_back,
+    export_plan,
+    export_stay,
+)
+from kstream_plan.snapshots.files.content import read_file
+
+_EXPIRES_IN_MS, _PROBE_MS, _AGE_MS = 7_200_000, 15_000, 600_000
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+
+
+def _way(text: str) -> str:
+    if text in WAYS or re.fullmatch(r"tag:[^=]+", text):
+        return text
+    message = f"{text!r} is not tag:KEY, {', '.join(WAYS[:-1])} or {WAYS[-1]}"
+    raise WrongValueError(message, fix="name what tells instances apart, as in tag:pod")
+
+
+def _config_map_name(text: str) -> str:
+    if _NAME.fullmatch(text) is None:
+        raise WrongValueError(f"{text!r} is no name of a ConfigMap", fix="use small letters, digits, - and .")
+    return text
+
+
+class ExportTargetOptions(Limited):
+    """What ``export-target`` is asked."""
+
+    plan: Annotated[str | None, typer.Argument(metavar="PLAN", help="Saved plan to run.", show_default=False)] = None
+    by: Annotated[
+        str,
+        typer.Option(
+            "--by",
+            metavar="tag:KEY|static|host|client|process",
+            parser=_way,
+            help="Property that tells instances apart.",
+        ),
+    ] = "process"
+    new: Annotated[bool, typer.Option("--new", help="Let instances that join take the slots that are left.")] = False
+    expires_in: Annotated[int | None, duration_option("Time until the file does not count (default: 2h).")] = None
+    probe: Annotated[
+        int | None,
+        typer.Option(
+            "--probe",
+            metavar="DURATION",
+            parser=parser(parse_duration, *PROBE_RANGE_MS, "{}ms".format),
+            help="Time between probes (default: 15s).",
+        ),
+    ] = None
+    warmups: Annotated[int | None, number_option("Warm-ups at a time (default: as in the plan).", 1, MAX_WARMUPS)] = (
+        None
+    )
+    stay: Annotated[
+        str | None, typer.Option("--stay", metavar="SNAPSHOT", help="Instead of a plan: stay where this group is now.")
+    ] = None
+    back: Annotated[bool, typer.Option("--back", help="Go back to where the plan began.")] = False
+    max_snapshot_age: Annotated[int | None, duration_option("Refuse plans made from a snapshot older than this.")] = (
+        None
+    )
+    now: shared.Now = None
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Target file to write.")] = None
+    configmap: Annotated[
+        str | None,
+        typer.Option(
+            "--configmap", metavar="NAME", parser=_config_map_name, help="Write a Kubernetes ConfigMap of this name."
+        ),
+    ] = None
+
+
+@takes(ExportTargetOptions)
+def export_target(options: ExportTargetOptions) -> None:
+    """Write a target file from a plan, or a brake; exit code 3 with every reason if it must not be."""
+    with expected_failures(debug=options.debug):
+        if (options.plan is None) == (options.stay is None):
+            raise UsageError("give a plan or --stay SNAPSHOT", fix="give one of them")
+        if options.back and options.plan is None:
+            raise UsageError("--back goes back to where a plan began", fix="give the plan, not --stay")
+        if options.out is None:
+            raise UsageError("--out is missing", fix="name the file to write")
+        check_target(options.out)
+        with show_progress(quiet=options.quiet) as progress:
+            progress("simulating")
+            export = _export(options)
+        text = export.text if options.configmap is None else config_map(options.configmap, export.text)
+        with written_at_once(options.out) as file:
+            file.write(text)
+        write_stdout(draw_pages([export_page(export, str(options.out))]))
+
+
+def _export(options: ExportTargetOptions) -> Export:
+    path = options.plan or options.stay
+    assert path is not None
+    try:
+        data = read_file(path)
+    except OSError as error:
+        raise PlanFileError(
+            f"cannot read the file: {error.strerror or error}", where=path, fix="check the path"
+        ) from error
+    request = ExportRequest(
+        plan_id=hashlib.sha256(data).hexdigest()[:12],
+        by=options.by,
+        now_ms=time.time_ns() // 1_000_000 if options.now is None else options.now,
+        expires_in_ms=_EXPIRES_IN_MS if options.expires_in is None else options.expires_in,
+        probe_ms=_PROBE_MS if options.probe is None else options.probe,
+        warmups=options.warmups,
+        new_by_elimination=options.new,
+        max_snapshot_age_ms=_AGE_MS if options.max_snapshot_age is None else options.max_snapshot_age,
+    )
+    if options.stay is not None:
+        return export_stay(only_snapshot(path, debug=options.debug), request, path)
+    plan = _only_plan(data, path)
+    return export_back(plan, request, path) if options.back else export_plan(plan, request, path)
+
+
+def only_snapshot(path: str, *, debug: bool) -> Snapshot:
+    """Return the snapshot of a file.
+
+    Raises:
+        SnapshotError: it is none, or there are those of several applications.
+    """
+    read = snapshots.read([path], debug=debug)
+    if len(read) > 1:
+        raise SnapshotError(f"has {len(read)} applications", where=path, fix="give a file of one of them")
+    snapshot = read[0]
+    if isinstance(snapshot, SnapshotError):
+        raise snapshot
+    if snapshot.group_protocol != "classic":
+        what = f"is a {snapshot.group_protocol} group: only classic groups bring their own assignor"
+        raise SnapshotError(what, where=path, fix="give one of a classic group")
+    return snapshot
+
+
+def _only_plan(data: bytes, path: str) -> Plan:
+    saved = read_saved(data, path)
+    if len(saved) > 1:
+        raise PlanFileError(f"has {len(saved)} plans", where=path, fix="give a file with one")
+    return saved[0].plan

@@ -1,0 +1,86 @@
+"""Target files as pages: what was written and what it leads to, and whether one would count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kstream_plan.model.answer import Answer
+from kstream_plan.model.note import Remarks
+from kstream_plan.model.target_refusals import REFUSALS
+from kstream_plan.model.times import format_time
+from kstream_plan.render.page import Fact, Page, Table, answer_tone, columns_of, remark_lines, text_row
+from kstream_plan.render.text.escape import printable
+from kstream_plan.render.text.numbers import count, duration, utc
+from kstream_plan.simulation.target_check import TargetCheck
+from kstream_plan.simulation.target_export import Export
+
+
+def export_page(export: Export, path: str) -> Page:
+    """Return what a target file holds that was written to ``path``, and what follows from it."""
+    file = export.file
+    pace = f"{count(file.warmups, 'warm-up')} at a time, a probe every {duration(file.probe_ms)}"
+    return Page(
+        title=f"{printable(file.application)}: target file {printable(path)}",
+        tone="good",
+        sentences=tuple(_sentences(export)),
+        facts=(
+            Fact("plan", "Plan", file.plan),
+            Fact("expires", "Expires", utc(format_time(file.expires_ms))),
+            Fact("pace", "Pace", pace),
+        ),
+        tables=(_slots(export),),
+        lines=remark_lines(Remarks(warnings=export.warnings)),
+    )
+
+
+def check_page(check: TargetCheck, path: str) -> Page:
+    """Return whether a target file would count for a group as it is."""
+    answer = Answer.YES if check.refusal is None else Answer.NO
+    title = f"{printable(check.application_id)}: target file {printable(path)}"
+    if check.refusal is not None:
+        return Page(
+            title=title,
+            tone=answer_tone(answer),
+            answer=answer,
+            sentences=(
+                f"The file would not count: {REFUSALS[check.refusal]} ({check.refusal}).",
+                "The application would decide without a plan.",
+            ),
+        )
+    rows = [text_row(name, process_id) for name, process_id in check.slots]
+    return Page(
+        title=title,
+        tone=answer_tone(answer),
+        answer=answer,
+        sentences=(
+            f"The file would count, for plan {check.plan}.",
+            f"{count(check.moving, 'stateful task')} would change owner; {count(check.waiting, 'task')} and "
+            f"{count(check.standbys_waiting, 'standby', 'standbys')} would warm up first.",
+            *(f"{process_id} has no slot and gets nothing." for process_id in check.unseated),
+        ),
+        tables=(Table("Slots", columns_of("Slot", "Instance"), tuple(rows)),),
+    )
+
+
+def _sentences(export: Export) -> Iterator[str]:
+    tasks = sum(len(slot.active) for slot in export.file.slots)
+    yield f"The file places {count(tasks, 'task')} on {count(len(export.file.slots), 'instance')}."
+    simulated = export.simulated
+    if simulated is None:
+        yield "It was not simulated: check-target says what a group would make of it."
+        return
+    summary = simulated.summary
+    order = "in batches for one instance after another" if export.is_grouped else "in the order of the plan"
+    yield (
+        f"Simulated with it, the group settles in about {duration(summary.duration_ms)}: "
+        f"{count(summary.moves, 'stateful task')} of {len(simulated.group.stateful):,} move, in "
+        f"{count(summary.rebalances, 'rebalance')}. Tasks warm up {order}."
+    )
+
+
+def _slots(export: Export) -> Table:
+    rows = [
+        text_row(slot.name, printable(slot.match), f"{len(slot.active):,}", f"{len(slot.standby):,}")
+        for slot in export.file.slots
+    ]
+    return Table("Slots", columns_of("Slot", "Match", ">Tasks", ">Standbys"), tuple(rows))

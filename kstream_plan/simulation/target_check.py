@@ -1,0 +1,56 @@
+"""Whether a target file would count for a group as it is now, and what the next decision would make of it.
+
+Source: page ``target-file``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kstream_plan.assignors.planned.assign import members_and_tasks
+from kstream_plan.assignors.planned.decide import decide
+from kstream_plan.model import NOBODY, Snapshot
+from kstream_plan.model.starting_state import seated
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetCheck:
+    """What the class in the application would say of a target file.
+
+    ``refusal`` is the code for which it does not count, ``plan`` the id of its plan; one of both is ``None``.
+    ``slots`` are pairs of a slot and the process id of who sits there; ``unseated`` are the members without a slot.
+    ``waiting`` and ``standbys_waiting`` are how many tasks and standbys have to warm up first, ``moving`` how many
+    stateful tasks change their owner.
+    """
+
+    application_id: str
+    refusal: str | None
+    plan: str | None
+    slots: tuple[tuple[str, str], ...]
+    unseated: tuple[str, ...]
+    moving: int
+    waiting: int
+    standbys_waiting: int
+
+
+def check_target_file(content: bytes, snapshot: Snapshot, now_ms: int) -> TargetCheck:
+    """Return what the group would make of a file if it rebalanced at ``now_ms``, milliseconds since 1970."""
+    group = members_and_tasks(seated(snapshot.state), snapshot.config)
+    followed, decision = decide(group, content, now_ms)
+    target = followed.target
+    ids = [member.process_id for member in group.members]
+    taken = {place for _, place in target.slots}
+    moving = sum(
+        target.active[task] not in (NOBODY, group.owner[task]) and group.owner[task] != NOBODY
+        for task in group.stateful
+    )
+    return TargetCheck(
+        application_id=snapshot.state.group.application_id,
+        refusal=followed.refusal,
+        plan=followed.plan,
+        slots=tuple((name, ids[place]) for name, place in target.slots),
+        unseated=tuple(process_id for place, process_id in enumerate(ids) if place not in taken),
+        moving=moving,
+        waiting=len(decision.waiting),
+        standbys_waiting=len(decision.standbys_waiting),
+    )

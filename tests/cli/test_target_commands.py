@@ -1,0 +1,125 @@
+"""``export-target`` and ``check-target`` from the command line, and ``--target``."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kstream_plan.assignors.planned.target_file import parse_target
+from kstream_plan.cli import run
+from tests.helpers.target_cases import FOLDER, TARGET
+
+NOW = "2026-11-25T21:41:00Z"
+
+
+@pytest.fixture(autouse=True)
+def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("plan.json", "snapshot.json"):
+        Path(name).write_bytes(gzip.decompress((FOLDER / f"{name}.gz").read_bytes()))
+    Path("target.properties").write_bytes(TARGET)
+
+
+def export(*words: str) -> int:
+    return run(["export-target", *words, "--now", NOW, "--out", "out.properties"])
+
+
+def error(capsys: pytest.CaptureFixture[str]) -> str:
+    return capsys.readouterr().err
+
+
+def test_a_plan_is_exported_the_same_each_time(capsys: pytest.CaptureFixture[str]) -> None:
+    assert export("plan.json", "--by", "tag:pod") == 0
+    first, text = Path("out.properties").read_bytes(), capsys.readouterr().out
+    assert "the group settles in about" in text
+    assert parse_target(first).plan == hashlib.sha256(Path("plan.json").read_bytes()).hexdigest()[:12]
+    assert export("plan.json", "--by", "tag:pod") == 0  # replaces its own file
+    assert Path("out.properties").read_bytes() == first
+
+
+def test_it_has_the_pace_and_the_end_that_are_asked_for() -> None:
+    assert export("plan.json", "--by", "tag:pod", "--probe", "5s", "--warmups", "4", "--expires-in", "1h") == 0
+    file = parse_target(Path("out.properties").read_bytes())
+    assert (file.probe_ms, file.warmups, file.expires_ms) == (5_000, 4, 1_795_646_460_000)
+
+
+def test_a_config_map_holds_the_same_file() -> None:
+    assert export("plan.json", "--by", "tag:pod") == 0
+    plain = Path("out.properties").read_text()
+    assert export("plan.json", "--by", "tag:pod", "--configmap", "orders-target") == 0
+    document = yaml.safe_load(Path("out.properties").read_text())
+    assert (document["kind"], document["metadata"]) == ("ConfigMap", {"name": "orders-target"})
+    assert document["data"] == {"target.properties": plain}
+
+
+def test_a_plan_that_must_not_be_run_is_refused_with_every_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["export-target", "plan.json", "--by", "static", "--expires-in", "30h", "--out", "out.properties"]
+    assert run([*words, "--now", "2026-11-25T22:00:00Z"]) == 3
+    text = error(capsys)
+    assert "1. --by static does not name" in text
+    assert "2. its snapshot is 19m07s old, more than 10m" in text
+    assert "3. --expires-in 30h is above 24h" in text
+    assert not Path("out.properties").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "give a plan or --stay SNAPSHOT"),
+        (["plan.json", "--stay", "snapshot.json"], "give a plan or --stay SNAPSHOT"),
+        (["--stay", "snapshot.json", "--back"], "--back goes back to where a plan began"),
+        (["plan.json", "--by", "zone"], "'zone' is not tag:KEY, static, host, client or process"),
+        (["plan.json", "--configmap", "Orders"], "'Orders' is no name of a ConfigMap"),
+        (["plan.json", "--probe", "4s"], "4s is below 5000ms"),
+    ],
+)
+def test_what_does_not_go_together(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert export(*words) == 2
+    assert message in error(capsys)
+
+
+def test_what_is_no_plan_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert export("snapshot.json") == 1
+    assert "this is a snapshot, not a saved plan" in error(capsys)
+    assert export("none.json") == 1
+    assert "cannot read the file" in error(capsys)
+
+
+def test_another_file_is_not_replaced(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("out.properties").write_text("bootstrap.servers=broker:9092\n")
+    assert export("plan.json", "--by", "tag:pod") == 1
+    assert "is not replaced" in error(capsys)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+@pytest.mark.xdist_group("spark")
+def test_the_brake_counts_from_here(capsys: pytest.CaptureFixture[str]) -> None:
+    assert export("--stay", "snapshot.json", "--by", "tag:pod") == 0
+    capsys.readouterr()
+    assert run(["check-target", "out.properties", "snapshot.json", "--now", NOW]) == 0
+    assert "YES: The file would count" in capsys.readouterr().out
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+@pytest.mark.xdist_group("spark")
+def test_a_file_that_would_not_count_is_told_by_its_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check-target", "target.properties", "snapshot.json", "--now", NOW]) == 0
+    capsys.readouterr()
+    assert run(["check-target", "target.properties", "snapshot.json", "--now", "2026-11-26T00:00:00Z"]) == 3
+    assert "NO: The file would not count: it has expired (expired)." in capsys.readouterr().out
+    assert run(["check-target", "none.properties", "snapshot.json"]) == 1
+    assert "cannot read the file" in error(capsys)
+
+
+def test_a_target_goes_with_its_assignor(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate-scaleout", "snapshot.json", "--add", "2", "--target", "target.properties"]) == 2
+    assert "--target goes with --assignor planned" in error(capsys)
+    words = ["simulate-scaleout", "snapshot.json", "--add", "2", "--assignor", "planned", "--target", "none"]
+    assert run(words) == 1
+    assert "none: cannot read the file: No such file or directory. Fix: check --target" in error(capsys)

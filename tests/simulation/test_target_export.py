@@ -1,0 +1,117 @@
+"""What a target file is made of, and every reason for which none is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kstream_plan.assignors.planned.target_file import parse_target
+from kstream_plan.documents.plan.files import read_plan_file
+from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.simulation.target_check import check_target_file
+from kstream_plan.simulation.target_export import (
+    ExportRefusedError,
+    ExportRequest,
+    export_back,
+    export_plan,
+    export_stay,
+)
+from tests.helpers.target_cases import FOLDER, TARGET, joining, planned, snapshot, target
+
+NOW_MS = snapshot().captured_at_ms + 5_000
+REQUEST = ExportRequest(
+    plan_id="dd8b679e4bea",
+    by="tag:pod",
+    now_ms=NOW_MS,
+    expires_in_ms=3_600_000,
+    probe_ms=5_000,
+    max_snapshot_age_ms=600_000,
+)
+
+
+@pytest.mark.parametrize("name", ["K0d", "K1c"])
+def test_the_file_is_the_one_that_a_real_group_followed(name):
+    plan = read_plan_file(FOLDER.parent / name / "plan.json.gz")[0]
+    made = export_plan(plan, REQUEST, "plan.json")
+    followed = parse_target((FOLDER.parent / name / "target.properties").read_bytes())
+    # the other order is faster than the one that was followed in K1c
+    assert replace(made.file, plan="", order=(), expires_ms=0) == replace(followed, plan="", order=(), expires_ms=0)
+    assert sorted(made.file.order) == sorted(followed.order)
+    assert made.is_grouped == (name == "K0d")
+    assert made.simulated.verdict.kind == "settled"
+    assert made.simulated.summary.moves == plan.summary.moves == 9
+
+
+def test_where_the_group_is_is_where_it_stays():
+    made = export_stay(snapshot(), REQUEST, "orders.json")
+    plan = plan_checked(snapshot(), assignor="planned", target=made.text.encode())
+    assert plan.summary.moves == 0
+    check = check_target_file(made.text.encode(), snapshot(), NOW_MS)
+    assert (check.refusal, check.moving, check.waiting, check.unseated) == (None, 0, 0, ())
+
+
+def test_the_way_back_ends_where_the_plan_began():
+    there = planned()
+    back = export_back(there, replace(REQUEST, by="tag:pod"), "plan.json")
+    assert [len(slot.active) for slot in back.file.slots] == [10, 10, 10, 0, 0]
+    again = plan_checked(snapshot(), scenario=joining(), assignor="planned", target=back.text.encode())
+    assert again.summary.moves == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "reasons"),
+    [
+        ({"by": "static"}, ["--by static does not name"]),
+        ({"by": "host"}, ["--by host does not name"]),
+        ({"by": "process"}, ["--by process does not name"]),
+        ({"expires_in_ms": 60_000}, ["--expires-in 1m is below 2m"]),
+        ({"expires_in_ms": 90_000_000, "now_ms": NOW_MS + 700_000}, ["is 11m45s old", "--expires-in 25h is above 24h"]),
+        ({"by": "tag:zone", "expires_in_ms": 90_000_000}, ["does not name", "is above 24h"]),
+    ],
+)
+def test_every_reason_is_named_at_once(changes, reasons):
+    with pytest.raises(ExportRefusedError) as refused:
+        export_plan(planned(), replace(REQUEST, **changes), "plan.json")
+    assert refused.value.exit_code == 3
+    for reason in reasons:
+        assert reason in refused.value.what
+    assert ("1. " in refused.value.what) == (len(reasons) > 1)
+
+
+def test_who_joins_takes_the_slot_that_is_left():
+    made = export_plan(planned(), replace(REQUEST, by="process", new_by_elimination=True), "plan.json")
+    assert sorted(slot.match.partition(":")[0] for slot in made.file.slots) == ["new", "new", *["process"] * 3]
+
+
+def test_a_plan_that_does_not_settle_is_refused():
+    stuck = plan_checked(snapshot(), scenario=joining(), max_rounds=2)
+    with pytest.raises(ExportRefusedError, match="it does not settle: unfinished"):
+        export_plan(stuck, REQUEST, "plan.json")
+
+
+def test_settings_that_do_not_count_later_are_warned_of():
+    read = snapshot()
+    plan = plan_checked(
+        replace(read, config=replace(read.config, balance_factor=2, rack_aware_assignment_strategy="min_traffic")),
+        scenario=joining(),
+        assignor="balanced",
+    )
+    made = export_plan(plan, REQUEST, "plan.json")
+    assert [note.code for note in made.warnings] == ["racks-do-not-count", "balance-factor-does-not-count"]
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (TARGET, None),
+        (target(application="other"), "application"),
+        (target(expires_ms=NOW_MS // 1000 * 1000), "expired"),
+        (target(slots=parse_target(TARGET).slots[:1]), "tasks"),
+        (TARGET[:-3], "truncated"),
+        (b"", "truncated"),
+    ],
+)
+def test_whether_a_file_would_count(content, code):
+    check = check_target_file(content, snapshot(), NOW_MS)
+    assert (check.refusal, check.plan) == (code, "dd8b679e4bea" if code is None else None)
