@@ -42,13 +42,13 @@ def _kept_options(command: str) -> frozenset[str]:
     from kstream_plan.cli.options.simulation import NewInstances  # noqa: PLC0415
 
     new_instances = _names(NewInstances) | {"draws"}
-    following = _names(Following)
+    target = _names(Following)
     only_here: Mapping[str, frozenset[str]] = {
-        "bounce": following | {"restart"},
-        **dict.fromkeys(("simulate-scaleout", "check"), new_instances | following),
-        "compare": new_instances | following | {"policy", "clock"},
-        "drain": following | {"leave"},
-        "simulate": following,
+        "bounce": target | {"restart"},
+        **dict.fromkeys(("simulate-scaleout", "check"), new_instances | target),
+        "compare": new_instances | target | {"policy", "clock"},
+        "drain": target | {"leave"},
+        "simulate": target,
         **dict.fromkeys(("assign", "why"), frozenset[str]()),
     }
     if command not in only_here:

@@ -156,13 +156,13 @@ def only_snapshot(path: str, *, debug: bool) -> Snapshot:
     if isinstance(snapshot, SnapshotError):
         raise snapshot
     if snapshot.group_protocol != "classic":
-        what = f"is a {snapshot.group_protocol} group: only classic groups bring their own assignor"
-        raise SnapshotError(what, where=path, fix="give one of a classic group")
+        message = f"is a {snapshot.group_protocol} group: only classic groups bring their own assignor"
+        raise SnapshotError(message, where=path, fix="give one of a classic group")
     return snapshot
 
 
 def _only_plan(data: bytes, path: str) -> Plan:
-    saved = read_saved(data, path)
-    if len(saved) > 1:
-        raise PlanFileError(f"has {len(saved)} plans", where=path, fix="give a file with one")
-    return saved[0].plan
+    plans = read_saved(data, path)
+    if len(plans) > 1:
+        raise PlanFileError(f"has {len(plans)} plans", where=path, fix="give a file with one")
+    return plans[0].plan

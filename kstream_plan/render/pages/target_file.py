@@ -65,15 +65,15 @@ def check_page(check: TargetCheck, path: str) -> Page:
 def _sentences(export: Export) -> Iterator[str]:
     tasks = sum(len(slot.active) for slot in export.file.slots)
     yield f"The file places {count(tasks, 'task')} on {count(len(export.file.slots), 'instance')}."
-    simulated = export.simulated
-    if simulated is None:
+    plan = export.simulated
+    if plan is None:
         yield "It was not simulated: check-target says what a group would make of it."
         return
-    summary = simulated.summary
+    summary = plan.summary
     order = "in batches for one instance after another" if export.is_grouped else "in the order of the plan"
     yield (
         f"Simulated with it, the group settles in about {duration(summary.duration_ms)}: "
-        f"{count(summary.moves, 'stateful task')} of {len(simulated.group.stateful):,} move, in "
+        f"{count(summary.moves, 'stateful task')} of {len(plan.group.stateful):,} move, in "
         f"{count(summary.rebalances, 'rebalance')}. Tasks warm up {order}."
     )
 
