@@ -14,7 +14,8 @@ from kstream_plan.errors import PlanFileError, UsageError
 from kstream_plan.plans import Trigger
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.simulation.one_plan import plan_checked
-from tests.helpers.target_cases import joining, planned, snapshot, target
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers.target_cases import SNAPSHOT_ROW, joining, planned, snapshot, target
 
 
 def probes_after(plan):
@@ -77,9 +78,19 @@ def test_a_file_expires_so_the_time_has_to_be_known():
 
 
 def test_other_assignors_do_not_look_at_it():
+    plan_checked(replace(snapshot(), captured_at=None), target=target())
     plan = planned(assignor="high-availability")
     assert {rnd.follows for rnd in plan.rounds} == {None}
     assert "follows" not in json.loads(plan_json(plan))["rounds"][0]
+
+
+def test_a_group_without_tasks_is_settled():
+    row = SNAPSHOT_ROW | {"tasks": [], "lags": [], "rates": {}, "decision": None}
+    row["instances"] = [
+        instance | {"consumers": [consumer | {"active": [], "standby": []} for consumer in instance["consumers"]]}
+        for instance in row["instances"]
+    ]
+    assert plan_checked(snapshot_from_row(row, "empty"), assignor="planned").verdict.kind == "settled"
 
 
 def test_who_joins_may_take_the_slot_that_is_left():

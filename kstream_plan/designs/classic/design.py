@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import ClassVar
 
-from kstream_plan.assignors import ASSIGNORS
+from kstream_plan.assignors import ASSIGNORS, FOLLOWS_A_FILE
 from kstream_plan.assignors.racks import optimize as rack_aware
 from kstream_plan.assignors.target_now import NO_TARGET, TargetNow
 from kstream_plan.designs.classic.coordinator import ClassicCoordinator
@@ -96,7 +96,7 @@ class Classic(Design):
         Raises:
             UsageError: that is unknown, and a target file expires.
         """
-        if epoch_ms is None and self.target.content is not None:
+        if epoch_ms is None and self.target.content is not None and self.assignor == FOLLOWS_A_FILE:
             message = "a target file expires, and the snapshot does not say when it was taken"
             raise UsageError(message, fix="give the time with --now")
         return replace(self, target=self.target._replace(now_ms=epoch_ms or 0))
