@@ -120,7 +120,9 @@ class Case:
     def most_rounds(self, group: Group) -> int:
         """Return with how many rounds a play of ``group`` is cut off."""
         most = 4 * (len(group.stateful) + 10) * (1 + len(self.outside.changes))
-        return most if self.options.max_rounds is None else self.options.max_rounds
+        if self.options.max_rounds is not None:
+            return self.options.max_rounds
+        return self.design.rounds_at_most(most, self.snapshot.config)
 
     def played_soonest(self) -> Rehearsal:
         """Play it with everything restored at once and every rebalance as early as it can be; times alone are told."""

@@ -345,6 +345,10 @@ class Design(ABC):
         """Return the same as :meth:`at_probes` with none caught up before the last change from outside, either."""
         return self
 
+    def rounds_at_most(self, rounds: int, _config: AssignmentConfig) -> int:
+        """Return with how many rounds a play is cut off, which is ``rounds`` where probes come by the settings."""
+        return rounds
+
     def beginning_at(self, _epoch_ms: int | None) -> Design:
         """Return the same design of a plan that begins at a time since 1970; ``None``: nobody knows when."""
         return self

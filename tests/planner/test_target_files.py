@@ -27,6 +27,22 @@ def test_a_probe_comes_with_the_first_heartbeat_after_its_time(probe_ms, after_m
     assert probes_after(planned(target(probe_ms=probe_ms))) == {after_ms}
 
 
+def test_a_long_restore_has_as_many_more_rounds_as_it_is_probed_more_often():
+    read = snapshot()
+    slow = replace(read, rates=replace(read.rates, restore_per_instance=10))
+    plan = plan_checked(
+        slow,
+        scenario=joining(),
+        assignor="planned",
+        target=target(expires_ms=1_795_700_000_000),
+        ranges=False,
+        floor=False,
+        proofs="none",
+    )
+    assert plan.verdict.kind == "settled"
+    assert len(plan.rounds) > 2 * 4 * (len(plan.group.stateful) + 10)
+
+
 def test_a_saved_plan_is_read_back_with_its_short_probes():
     plan = planned()
     (saved,) = read_saved(plan_json(plan).encode(), "plan.json")

@@ -90,6 +90,18 @@ class Classic(Design):
         has_few = snapshot.config.num_standby_replicas <= 1
         return self._on_arrays and has_few and are_for(snapshot.state.group, snapshot.config)
 
+    def rounds_at_most(self, rounds: int, config: AssignmentConfig) -> int:
+        """Return as many more as a target file probes more often than the settings say."""
+        if self.target.content is None or self.assignor != FOLLOWS_A_FILE:
+            return rounds
+        from kstream_plan.assignors.planned.target_file import TargetRefused, parse_target  # noqa: PLC0415 - of one assignor
+
+        try:
+            probe_ms = parse_target(self.target.content).probe_ms
+        except TargetRefused:
+            return rounds
+        return rounds * max(1, -(-config.probing_rebalance_interval_ms // probe_ms))
+
     def beginning_at(self, epoch_ms: int | None) -> Classic:
         """Return the same design of a plan that begins then.
 
