@@ -12,13 +12,16 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
 _MOST_SECONDS = 600
 
 POM = Path(__file__).parents[1] / "kafka" / "pom.xml"
+#: The Maven project of the class that follows a target file.
+PLUGIN = Path(__file__).parents[2] / "kstream_plan" / "plugin"
 #: The release that everything is compared with, unless another one is asked for.
 DEFAULT_VERSION = re.findall(r"<kafka\.version>(.*?)<", POM.read_text(encoding="utf-8"))[0]
 
@@ -34,14 +37,51 @@ def class_path(sources: Sequence[Path], version: str = DEFAULT_VERSION, pom: Pat
     return f"{classes}{os.pathsep}{jars}/*"
 
 
+def plugin_jar(version: str = DEFAULT_VERSION) -> Path:
+    """Return the jar of the plug-in, built against a release, without its tests.
+
+    Raises:
+        RuntimeError: as in :func:`class_path`.
+    """
+    inputs = [PLUGIN / "pom.xml", *sorted(PLUGIN.glob("src/main/**/*.java"))]
+    folder = _made("plugin", version, inputs, lambda folder: _package(folder, version))
+    (jar,) = folder.glob("*.jar")
+    return jar
+
+
+def _package(folder: Path, version: str) -> None:
+    with tempfile.TemporaryDirectory() as project:
+        shutil.copytree(PLUGIN, project, dirs_exist_ok=True)
+        package(Path(project), version, "-DskipTests")
+        (jar,) = Path(project, "target").glob("*.jar")
+        folder.mkdir()
+        shutil.copy(jar, folder)
+
+
+def package(project: Path, version: str, *options: str) -> None:
+    """Run ``mvn package`` in a copy of the plug-in's project.
+
+    Raises:
+        RuntimeError: Maven is missing, or fails: a test as well.
+    """
+    _run(["mvn", "-q", "-B", "-f", str(project / "pom.xml"), f"-Dkafka.version={version}", *options, "package"])
+
+
+@contextmanager
+def maven_s_turn() -> Iterator[None]:
+    """Wait until no other process of these tests runs Maven, which does not share its own repository with another."""
+    _cache().mkdir(parents=True, exist_ok=True)
+    with (_cache() / "turn").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        yield
+
+
 def _made(kind: str, version: str, inputs: Sequence[Path], make: Callable[[Path], None]) -> Path:
     """Return the folder for these inputs; if there is none yet, make it, at once or not at all."""
     digest = sha256(b"\0".join(path.read_bytes() for path in inputs)).hexdigest()[:12]
     folder = _cache() / f"{kind}-{version}-{digest}"
     if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with open(folder.parent / "turn", "w") as turn, tempfile.TemporaryDirectory(dir=folder.parent) as result:
-            fcntl.flock(turn, fcntl.LOCK_EX)  # Maven does not share its own repository with another Maven
+        with maven_s_turn(), tempfile.TemporaryDirectory(dir=folder.parent) as result:
             if not folder.is_dir():
                 make(Path(result, kind))
                 os.rename(Path(result, kind), folder)
