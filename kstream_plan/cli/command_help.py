@@ -154,6 +154,12 @@ COMMANDS: Mapping[str, CommandHelp] = MappingProxyType(
                 "check-target target.properties -",
             ),
         ),
+        "plugin": CommandHelp(
+            "Write the class that runs plans as planned",
+            "The Maven project of a task assignor for Kafka Streams 3.8 and later, with which an application follows a "
+            "target file.",
+            ("plugin --out plan-task-assignor", "plugin --out ."),
+        ),
         "prepare": CommandHelp(
             "Make first runs as quick as later ones",
             "Archives Java's classes and compiles Python's modules: for images, CI and new machines. Takes a minute.",
@@ -173,7 +179,7 @@ COMMANDS: Mapping[str, CommandHelp] = MappingProxyType(
 )
 
 #: The commands that read no file of defaults: they help where it is wrong.
-WITHOUT_FILE = ("prepare", "schema", "help")
+WITHOUT_FILE = ("plugin", "prepare", "schema", "help")
 #: The commands that most people want, in the order in which they are needed.
 MOST_WANTED = ("snapshot", "assign", "simulate-scaleout", "bounce", "drain", "check", "why", "diff")
 

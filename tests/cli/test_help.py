@@ -40,6 +40,7 @@ OF_THEIR_OWN = {
     ("compare", "--policy"): "which alternatives keep",
     ("diff", "--fail-on-changes"): "changed",
     ("bounce", "--out"): "scenario",
+    ("plugin", "--out"): "folder",
     ("bounce", "--instance"): "restart now",
     ("check", "--report"): "Findings",
     **{(name, "--report"): "page of HTML" for name in ("compare", "diff", "fleet")},

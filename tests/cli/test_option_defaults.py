@@ -87,6 +87,7 @@ def sample(option: Any) -> str:
 
 #: The arguments that each command needs, and the options.
 NEEDED = {
+    "plugin": ["--out", "x"],
     "prepare": [],
     "schema": ["plan"],
     "upgrade": ["x.json", "--to", "streams"],
@@ -107,6 +108,8 @@ def parse(command: str, words: Sequence[str] = (), environment: Mapping[str, str
     needed = NEEDED.get(command, ["x.json", "y.yaml"] if command == "simulate" else ["x.json"])
     if "--to" in words or "KSTREAM_PLAN_TO" in (environment or {}) or (Path(FILE).exists() and command == "upgrade"):
         needed = needed[:1]
+    if command == "plugin" and ("--out" in words or "KSTREAM_PLAN_OUT" in (environment or {})):
+        needed = []
     with pytest.MonkeyPatch.context() as patch:
         for name, value in (environment or {}).items():
             patch.setenv(name, value)

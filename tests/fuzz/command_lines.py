@@ -198,6 +198,7 @@ _POSITIONAL: dict[str, list[list[str]]] = {
         ["plan.json", FILE],
         ["plan.json", "plan.json"],
     ],
+    "plugin": [["--out", FILE], ["--out", "plan.json"]],
     "prepare": [["it takes nothing"]],
     "schema": [["plan"], ["policy"], ["x"]],
 }

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,9 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def test_a_wheel_is_compiled_and_sources_work_without_a_compiler(folder: Path, bare: dict[str, str]) -> None:
     tried = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["cibuildwheel"]
     [wheel], [sources] = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    project = {str(path.relative_to(ROOT)) for path in (ROOT / "kstream_plan" / "plugin").rglob("*") if path.is_file()}
+    with zipfile.ZipFile(wheel) as archive:
+        assert {name for name in archive.namelist() if name.startswith("kstream_plan/plugin/")} == project
     call("sh", "-c", f"pip install -q {wheel}", **bare)
     version, plan = call("sh", "-c", tried["test-command"].format(project=ROOT), **bare).split("\n", maxsplit=1)
     assert version.endswith("(compiled)")

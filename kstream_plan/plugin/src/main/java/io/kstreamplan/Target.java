@@ -133,7 +133,8 @@ final class Target {
             || kind.equals("static") && consumers.stream().anyMatch(id -> id.startsWith(value)
                 && id.substring(value.length()).matches("-[0-9]+-[0-9a-f-]{36}"))
             || kind.equals("client") && consumers.stream().anyMatch(id -> id.startsWith(value + "-StreamThread-"))
-            || kind.equals("host") && value.equals(member.hostInfo().map(at -> at.host() + ":" + at.port()).orElse(null))
+            || kind.equals("host")
+                && value.equals(member.hostInfo().map(at -> at.host() + ":" + at.port()).orElse(null))
             || kind.equals("process") && value.equals(member.processId().toString());
     }
 }
