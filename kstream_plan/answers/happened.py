@@ -46,6 +46,10 @@ _SEEN = FORM.view(
     generation=at("seen.snapshot.decision.generation", codec=COUNT),
     at_ms=at("seen_ms", "When it was made.", WHOLE),
     trigger=at("seen.trigger", "What started it; null: unknown."),
+    plan=at("seen.plan", "The id of the plan whose target file it followed; null: none."),
+    without_plan=at(
+        "seen.without_plan", "Why no target file counted, a code; null: one did, or another class decided."
+    ),
     probing_rebalance=at(
         "seen.snapshot.decision.probing_rebalance", "Whether it asks for a probing rebalance; null: unknown."
     ),

@@ -162,14 +162,15 @@ def _cause(
     said, seen = pair.said.trigger.value, pair.seen.trigger
     if pair.members_said or pair.members_seen or (seen is not None and (said in inside) != (seen in inside)):
         return DifferenceCause.ANOTHER_MEMBER
+    if pair.seen.without_plan is not None and pair.likeness is Likeness.OTHER:
+        return DifferenceCause.WITHOUT_FILE
     if pair.likeness is Likeness.OTHER_THREADS:
         return DifferenceCause.THREAD_RACE
     late = abs((since_seen_ms or 0) - (since_said_ms or 0)) > _LATE_MS
     if Trigger.FOLLOW_UP.value in (said, seen) and (said != seen or late):
         return DifferenceCause.LATE_FOLLOW_UP
-    if copy is not None and copy.lag is not None:
-        return DifferenceCause.RATE
-    return DifferenceCause.UNKNOWN if race is None else DifferenceCause.THREAD_RACE
+    left_open = DifferenceCause.UNKNOWN if race is None else DifferenceCause.THREAD_RACE
+    return DifferenceCause.RATE if copy is not None and copy.lag is not None else left_open
 
 
 def _evidence(plan: Plan, pair: GenerationPair, names: Mapping[str, str]) -> CopyEvidence | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
@@ -41,6 +42,8 @@ class DifferenceCause(StrEnum):
     RATE = "rate"
     #: Which thread of an instance came first.
     THREAD_RACE = "thread-race"
+    #: The class that follows target files had none that counted.
+    WITHOUT_FILE = "without-file"
     #: The plan ended before the group did, or goes on where the group had settled.
     LENGTH = "length"
     UNKNOWN = "unknown"
@@ -51,12 +54,16 @@ class Recorded:
     """A generation as recorded: what was reported for it and what was decided, ``at_ms`` since 1970.
 
     ``snapshot.decision`` has the decision; ``trigger`` is in the words of :class:`~kstream_plan.plans.Trigger`.
-    ``has_withheld``: whether the decision tells who gets what is withheld, as logs do and brokers do not.
+    ``plan`` is the id of the plan whose target file was followed, ``without_plan`` the code that says why none was:
+    both are ``None`` where another class decided. ``has_withheld``: whether the decision tells who gets what is
+    withheld, as logs do and brokers do not.
     """
 
     snapshot: Snapshot
     at_ms: int
     trigger: str | None = None
+    plan: str | None = None
+    without_plan: str | None = None
     has_withheld: bool = True
 
     @classmethod
@@ -189,7 +196,7 @@ class SaidAndHappened:
     @property
     def remarks(self) -> Remarks:
         """What is told beside the figures."""
-        notes, assumptions = list[Note](), list[Note]()
+        notes, assumptions = list[Note](_notes_of_files(self.seen)), list[Note]()
         if self.later:
             subject, verb = count(self.later, "later rebalance"), "is" if self.later == 1 else "are"
             message = f"{subject} of the history, started by something else, {verb} left out"
@@ -200,3 +207,41 @@ class SaidAndHappened:
             message = f"{subject} is assumed to come at its planned time"
             assumptions.append(Note("start-assumed", f"{message}; --from TIME says when the event happened"))
         return Remarks(notes=tuple(notes), assumptions=tuple(assumptions))
+
+
+def _notes_of_files(pairs: Sequence[GenerationPair]) -> Iterator[Note]:
+    """Yield which decisions followed no target file, or those of several plans."""
+    without, by_plan, by_another = dict[str, list[int]](), dict[str, list[int]](), list[int]()
+    for pair in pairs:
+        assert pair.seen is not None
+        if pair.seen.without_plan is not None:
+            without.setdefault(pair.seen.without_plan, []).append(pair.number)
+        elif pair.seen.plan is not None:
+            by_plan.setdefault(pair.seen.plan, []).append(pair.number)
+        else:
+            by_another.append(pair.number)
+    for code, numbers in without.items():
+        yield Note("decided-without-file", f"{_rebalances(numbers)} decided without the target file: {code}")
+    if by_another and (without or by_plan):
+        message = f"{_rebalances(by_another)} decided by a class that follows no target file"
+        yield Note("decided-by-another-class", f"{message}: its leader was without task.assignor.class")
+    if len(by_plan) > 1:
+        parts = [f"{plan} decided {len(numbers):,}" for plan, numbers in by_plan.items()]
+        yield Note("decided-by-several-plans", f"Several plans were followed: {', '.join(parts)} rebalances")
+
+
+def _rebalances(numbers: Sequence[int]) -> str:
+    """Return a subject and its verb: ``Rebalances 2 to 4 and 7 were``."""
+    rows: list[list[int]] = []
+    for number in numbers:
+        if rows and number == rows[-1][-1] + 1:
+            rows[-1].append(number)
+        else:
+            rows.append([number])
+    texts = [
+        text
+        for row in rows
+        for text in ([f"{row[0]:,} to {row[-1]:,}"] if len(row) > 2 else [f"{number:,}" for number in row])
+    ]
+    subject = " and ".join(filter(None, (", ".join(texts[:-1]), texts[-1])))
+    return f"Rebalance {subject} was" if len(numbers) == 1 else f"Rebalances {subject} were"

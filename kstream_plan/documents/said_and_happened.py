@@ -25,12 +25,14 @@ _CONNECT = "connect"
 
 
 class _Decision(NamedTuple):
-    """One decision of a history: the row that it is of, the generation it led to, when, and why."""
+    """One decision of a history: the row that it is of, the generation it led to, when, why, and by which file."""
 
     entry: HistoryEntry
     generation: int
     at_ms: int
     trigger: str | None
+    plan: str | None = None
+    without_plan: str | None = None
 
 
 def read_said_and_happened(
@@ -120,11 +122,12 @@ def _decisions(entries: Sequence[HistoryEntry], *, told: bool = True) -> list[_D
         decision = outcome_of(entry) if told else entry.row.get("decision")
         if not isinstance(decision, Mapping) or decision.get("decided") is None:
             continue
-        at_ms, number, trigger = _time(decision.get("at")), decision.get("generation"), decision.get("trigger")
+        at_ms, number = _time(decision.get("at")), decision.get("generation")
         at_ms = entry.at_ms if at_ms is None else at_ms
         if at_ms is not None:
             generation = number if isinstance(number, int) else generation_of(entry.row) + 1
-            found.append(_Decision(entry, generation, at_ms, trigger if isinstance(trigger, str) else None))
+            texts = (_text(decision.get(name)) for name in ("trigger", "plan", "without_plan"))
+            found.append(_Decision(entry, generation, at_ms, *texts))
     return found
 
 
@@ -140,6 +143,10 @@ def _process_ids(row: Row) -> set[object]:
     instances = row.get("instances")
     workers = instances if isinstance(instances, list) else ()  # what is wrong with it is found when the row is read
     return {str(worker.get("process_id")) for worker in workers if isinstance(worker, Mapping)}
+
+
+def _text(given: object) -> str | None:
+    return given if isinstance(given, str) else None
 
 
 def _time(given: object) -> int | None:
@@ -183,8 +190,14 @@ def _recorded(one: _Decision) -> Recorded:
     snapshot = snapshot_from_row(one.entry.row, one.entry.where, lags_as_reported=True)
     if snapshot.group_protocol == _CONNECT:
         return Recorded.held(snapshot, one.at_ms, one.trigger)
-    has_withheld = outcome_of(one.entry) is not None
-    return Recorded(snapshot=snapshot, at_ms=one.at_ms, trigger=one.trigger, has_withheld=has_withheld)
+    return Recorded(
+        snapshot=snapshot,
+        at_ms=one.at_ms,
+        trigger=one.trigger,
+        plan=one.plan,
+        without_plan=one.without_plan,
+        has_withheld=outcome_of(one.entry) is not None,
+    )
 
 
 def _nothing(plan: Plan, decisions: Sequence[_Decision], entries: Sequence[HistoryEntry]) -> SnapshotError:

@@ -168,3 +168,47 @@ def test_rebalances_that_were_not_seen_share_a_row_that_says_why() -> None:
         ("2", "as planned"),
         ("3–4", f"not seen: the history ends at {cells[1][2]}"),
     ]
+
+
+def decided_by(one: Recorded, *, plan: str | None = None, without_plan: str | None = None) -> Recorded:
+    return replace(one, plan=plan, without_plan=without_plan)
+
+
+def file_notes(happened: list[Recorded]) -> list[tuple[str, str]]:
+    notes = said_and_happened(PLAN, happened).remarks.notes
+    return [(note.code, note.message) for note in notes if note.code.startswith("decided-by")]
+
+
+def test_what_was_decided_without_the_file_is_named() -> None:
+    by_plan = [decided_by(one, plan="0123456789ab") for one in HAPPENED]
+    assert file_notes(HAPPENED) == file_notes(by_plan) == []
+    without = [decided_by(by_plan[0], without_plan="expired"), *by_plan[1:]]
+    found = said_and_happened(PLAN, without)
+    [note] = [note for note in found.remarks.notes if note.code == "decided-without-file"]
+    assert note.message == "Rebalance 1 was decided without the target file: expired"
+    assert found.alike, "it came as planned all the same"
+
+
+def test_a_decision_without_the_file_is_what_differs() -> None:
+    by_plan = [decided_by(one, plan="0123456789ab") for one in HAPPENED]
+    found = said_and_happened(PLAN, [decided_by(swapped(by_plan[0]), without_plan="no-file"), *by_plan[1:]])
+    assert found.first is not None
+    assert found.first.cause is DifferenceCause.WITHOUT_FILE
+    text = happened_page(found).sentences[0]
+    assert text.endswith("The first difference is in rebalance 1: it was decided without the target file (no-file).")
+
+
+def test_several_plans_and_another_class_are_named() -> None:
+    first, second, third, fourth = HAPPENED
+    plans = [decided_by(first, plan="0123456789ab"), decided_by(second, plan="ba9876543210")]
+    assert file_notes([*plans, third, fourth]) == [
+        (
+            "decided-by-another-class",
+            "Rebalances 3 and 4 were decided by a class that follows no target file: its leader was without "
+            "task.assignor.class",
+        ),
+        (
+            "decided-by-several-plans",
+            "Several plans were followed: 0123456789ab decided 1, ba9876543210 decided 1 rebalances",
+        ),
+    ]

@@ -341,6 +341,7 @@ def _generation(entry: Entry) -> Generation:
         entry.moved_tasks,
         entry.withheld_tasks,
         entry.decision["probing_rebalance"],
+        entry.decision.get("plan") or entry.decision.get("without_plan"),
     )
 
 

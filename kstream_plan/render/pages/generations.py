@@ -26,6 +26,8 @@ class Generation(NamedTuple):
     moved_tasks: tasks with another owner.
     withheld_tasks: tasks that wait until their owner gives them up.
     has_probe: whether a probing rebalance follows.
+    plan: the id of the plan whose target file it followed, or the code for which it followed none; ``None``: another
+        class than that which follows target files decided it, or nothing tells.
     """
 
     application_id: str
@@ -37,12 +39,14 @@ class Generation(NamedTuple):
     moved_tasks: int
     withheld_tasks: int
     has_probe: bool | None
+    plan: str | None = None
 
 
 _COLUMNS = columns_of(
     *("Time (UTC)", ">Generation", "Trigger", ">Instances", ">Moved", ">Withheld", "Probing", ">Threads"),
     wide={"Threads": 90},
 )
+_PLAN_COLUMNS = columns_of("Plan", wide={"Plan": 110})
 _CONNECT_COLUMNS = columns_of(
     *("Time (UTC)", ">Generation", "Leader", ">Workers", ">Stopped", ">Started", ">Unassigned", ">Delay"),
     wide={"Delay": 90},
@@ -51,6 +55,7 @@ _NOTE = (
     "Moved: tasks with another owner. Withheld: tasks that wait until their owner gives them up. Probing: whether a "
     "probing rebalance follows. The last one is planned from, with --as-of TIME the newest by then."
 )
+_PLANS = " Plan: that of the target file which the decision followed, or why it followed none."
 _GONE = " Gone: an instance left, was stopped or was killed; the records do not tell which."
 _COUNTED = " The log does not tell Kafka's generations: they are counted in it, and why and diff take these numbers."
 _CONNECT_NOTE = (
@@ -62,14 +67,17 @@ _PARTIAL = " Or more, or less: workers whose logs are not there are not counted.
 
 def generations_page(generations: Sequence[Generation]) -> Page:
     """Return the page of generations: a table for each application."""
-    places = Counter[str]()
+    places, has_plans = Counter[str](), any(entry.plan is not None for entry in generations)
     rows = list[tuple[str, Row]]()
     for entry in generations:
         places[entry.application_id] += 1
-        rows.append((entry.application_id, _row(entry, places[entry.application_id])))
+        plan = (printable(entry.plan or "–"),) if has_plans else ()
+        rows.append((entry.application_id, _row(entry, places[entry.application_id], *plan)))
+    columns = _COLUMNS + _PLAN_COLUMNS if has_plans else _COLUMNS
     note = _NOTE + _GONE * any(entry.trigger == "leave" for entry in generations)
+    note += _PLANS * has_plans
     note += _COUNTED * any(entry.generation is None for entry in generations)
-    return _page("application", rows, [entry.captured_at for entry in generations], _COLUMNS, note)
+    return _page("application", rows, [entry.captured_at for entry in generations], columns, note)
 
 
 def connect_generations_page(entries: Sequence[ConnectEntry]) -> Page:
@@ -115,7 +123,7 @@ def _time(captured_at: str | None) -> str:
     return "unknown" if captured_at is None else f"{captured_at[:10]} {captured_at[11:19]}"
 
 
-def _row(generation: Generation, place: int) -> Row:
+def _row(generation: Generation, place: int, *plan: str) -> Row:
     trigger = generation.trigger or "unknown"
     return text_row(
         _time(generation.captured_at),
@@ -126,6 +134,7 @@ def _row(generation: Generation, place: int) -> Row:
         f"{generation.withheld_tasks:,}",
         "unknown" if generation.has_probe is None else "yes" if generation.has_probe else "no",
         f"{generation.consumers:,}",
+        *plan,
     )
 
 

@@ -156,14 +156,20 @@ def _because(comparison: SaidAndHappened, first: FirstDifference, names: Names) 
             is_estimate = comparison.plan.summary.duration_is == "estimate"
             rate = "" if is_estimate else " (the plan knows no restore rate)"
             return f"a copy restored at another rate than planned{rate}{_copy(first.copy, names)}"
-        case DifferenceCause.THREAD_RACE:
-            number = first.threads_differ_from
-            return f"threads raced: from rebalance {number} on, threads of one instance have other tasks than planned"
+        case DifferenceCause.THREAD_RACE | DifferenceCause.WITHOUT_FILE:
+            return _decider(first)
         case DifferenceCause.LENGTH:
             return _length(comparison, first.pair)
         case DifferenceCause.UNKNOWN:
             lag = "" if first.copy is None else f"the lag of {_place(first.copy, names)} was not reported"
             return f"the cause is unknown, because {lag or 'the records do not say'}"
+
+
+def _decider(first: FirstDifference) -> str:
+    if first.cause is DifferenceCause.WITHOUT_FILE and first.pair.seen is not None:
+        return f"it was decided without the target file ({first.pair.seen.without_plan})"
+    number = first.threads_differ_from
+    return f"threads raced: from rebalance {number} on, threads of one instance have other tasks than planned"
 
 
 def _trigger(first: FirstDifference) -> str:

@@ -15,7 +15,8 @@ def decision_of(generation: LoggedGeneration, before: LoggedGeneration | None, n
 
     ``decided`` has for every process its ``active`` and ``standby`` (warm-ups included) and the same per consumer:
     ``active`` with what is ``withheld`` until its owner has revoked it, ``standby``, and what it holds as ``temporary``
-    standby meanwhile.
+    standby meanwhile. ``plan`` is the id of the plan that it was decided by, ``without_plan`` why by none, if the class
+    that follows target files decided it.
     """
     found: dict[str, Any] = {"generation": generation.number} if generation.number is not None else {}
     if generation.at is not None:
@@ -24,6 +25,9 @@ def decision_of(generation: LoggedGeneration, before: LoggedGeneration | None, n
     found["trigger"] = trigger_of(generation, before)
     found["leader"] = None if leader is None else names.get(leader, {}).get("host", leader)
     found["probing_rebalance"] = generation.probing
+    if generation.followed is not None:
+        plan, code = generation.followed.plan, generation.followed.without_plan
+        found |= {"plan": plan} if plan is not None else {"without_plan": code}
     found["decided"] = {
         process_id: _process(process_id, generation, names) for process_id in sorted(generation.clients.states)
     }

@@ -14,6 +14,7 @@ from kstream_plan.snapshots.leader_log.message_values import (
     Decided,
     EndOffsets,
     Finished,
+    Followed,
     Gap,
     LogPlace,
     Members,
@@ -27,6 +28,8 @@ _LONGEST_US = 120_000_000
 _LONGEST_TO_NUMBER_US = 30_000_000
 #: The same where that line names one consumer of several, as any other rebalance might.
 _LONGEST_TO_SHORT_NUMBER_US = 500_000
+#: So long the class that follows target files takes at most from what it says of a decision to the decision.
+_LONGEST_TO_DECISION_US = 2_000_000
 _SECOND_US = 1_000_000
 
 
@@ -37,7 +40,7 @@ class LoggedGeneration:
     ``at`` is when it was decided, ``place`` and ``source`` where. ``ended_at`` is when its last list of tasks was
     logged. ``number`` and ``group`` are known if the leader's consumer logged them; ``thread`` is the leader's stream
     thread. ``end_offset_sums`` are told apart from what ``clients`` has, where the leader warned of a process that
-    reported more.
+    reported more. ``followed``: by which plan it was decided, where the class that follows target files decided it.
     """
 
     at: Moment | None
@@ -52,6 +55,7 @@ class LoggedGeneration:
     ended_at: Moment | None = None
     number: int | None = None
     group: str | None = None
+    followed: Followed | None = None
 
     def has(self, split: Split, record: Record) -> bool:
         """Tell whether a split over consumers is of this decision: its tasks are those that were decided.
@@ -192,6 +196,7 @@ class _Assembly:
         self._open: list[tuple[LoggedGeneration, Record]] = []
         self._any_split = False
         self._corrections: dict[str, dict[TaskId, int]] = {}
+        self._followed: dict[tuple[str, str], Record] = {}  # by source: what its next decision is made by
         self._unnumbered: dict[str, LoggedGeneration] = {}  # by process: its last generation, until another one begins
 
     def add(self, record: Record) -> None:
@@ -200,6 +205,8 @@ class _Assembly:
                 self._begin(record.message, record)
             case Decided():
                 self._decided(record.message, record)
+            case Followed():
+                self._followed[record.source] = record
             case Split():
                 self._any_split = True
                 self._split(record.message, record)
@@ -244,6 +251,10 @@ class _Assembly:
         generation = LoggedGeneration(
             record.at, record.place, record.source, record.thread, message.clients, message.probing
         )
+        followed = self._followed.pop(record.source, None)
+        if followed is not None and _are_together((record.at, record.source), followed, _LONGEST_TO_DECISION_US):
+            assert isinstance(followed.message, Followed)
+            generation.followed = followed.message
         for item in self._members:
             if item[0].consumers.keys() == ids and _are_together((record.at, record.source), item[1]):
                 self._members.remove(item)

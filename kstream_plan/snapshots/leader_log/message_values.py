@@ -37,6 +37,14 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
+class Followed:
+    """What the class that follows target files makes the next decision by: a plan's id, or why it has no plan."""
+
+    plan: str | None
+    without_plan: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Split:
     """What the consumers of one process owned, reported (as standby) and get; ``standby`` has temporary ones in it."""
 
@@ -113,5 +121,5 @@ class Gap:
 
 
 Message: TypeAlias = (
-    Members | Decided | Split | Finished | EndOffsets | Hosts | Heard | Started | Ended | Settings | Gap
+    Members | Decided | Followed | Split | Finished | EndOffsets | Hosts | Heard | Started | Ended | Settings | Gap
 )

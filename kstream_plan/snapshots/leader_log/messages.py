@@ -31,6 +31,7 @@ from kstream_plan.snapshots.leader_log.message_values import (
     Decided,
     EndOffsets,
     Finished,
+    Followed,
     Heard,
     Hosts,
     Members,
@@ -52,6 +53,8 @@ MARKERS = (
     b"Kafka Streams version: ",
     b"Kafka version: ",
     b"Config values:",
+    b"kstream-plan: plan ",
+    b"kstream-plan: balanced ",
 )
 _MARKERS_AS_TEXT = tuple(marker.decode() for marker in MARKERS)
 
@@ -103,6 +106,11 @@ _HOST_INFO = re.compile(r"(?<![^\s{},=])([^\s{},=]++)=ClientMetadata\{hostInfo=H
 _STARTED = re.compile(
     r"(?:stream-client \[(?P<client>[^\]\n]{1,600})\] )?Kafka (?:Streams )?version: (?P<version>\d[\w.-]{0,60})"
     r"(?=\s*(?:\Z|[^\w\s]))"
+)
+
+#: ``io.kstreamplan.DecisionLog``, just before it decides (``kstream_plan/plugin``).
+_FOLLOWED = re.compile(
+    r"kstream-plan: (?:plan (?P<plan>[0-9a-f]{12,64})|balanced (?P<code>[a-z0-9-]{1,40})) slots (?=\{)"
 )
 
 _ESCAPED_LINE_END = re.compile(r"\\{1,4}(?:r\\{1,4})?n")
@@ -389,6 +397,10 @@ def _begin_decided(text: str, match: re.Match[str]) -> Draft:
     return draft
 
 
+def _begin_followed(text: str, match: re.Match[str]) -> Draft:
+    return _Short(text[: match.start()], message=Followed(match["plan"], match["code"]))
+
+
 def _begin_config(text: str, match: re.Match[str]) -> Draft:
     return _with_lines(_ConfigDraft(text[: match.start()], kind=match["kind"].lower()), text[match.end() :])
 
@@ -446,4 +458,5 @@ _BEGINNINGS = (
     ("Constructed client metadata", _CONSTRUCTED, _begin_hosts),
     (" version: ", _STARTED, _begin_started),
     ("Config values:", _CONFIG, _begin_config),
+    ("kstream-plan: ", _FOLLOWED, _begin_followed),
 )

@@ -383,6 +383,8 @@ class Decision(NamedTuple):
     probing_rebalance: Annotated[
         bool | None, "Whether the leader probes again after probing.rebalance.interval.ms."
     ] = None
+    plan: Annotated[str | None, "The id of the plan whose target file it followed."] = None
+    without_plan: Annotated[str | None, "Why no target file counted, a code, where it could have."] = None
     next_rebalance_at: Annotated[Time | None, "When the next rebalance is due, RFC 3339, where that is known."] = None
     rejoin_at_once: Annotated[
         tuple[Name, ...] | None,
