@@ -1,0 +1,212 @@
+"""A real group with the plug-in's jar goes from 3 to 5 instances as a target file says, whatever comes between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kstream_plan.errors import KstreamPlanError
+from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
+from tests.helpers.kafka_jars import plugin_jar
+from tests.helpers.real_cluster import Application, Broker, until
+from tests.helpers.target_files import Slot, replace_file, shared_out, target_text
+
+pytestmark = [pytest.mark.kafka, pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning")]
+
+KEYS = 100
+PARTITIONS = 10
+STATELESS = 5
+PLAN = "0123456789ab"
+#: Not in the order of their names, so that nothing comes out right by accident.
+PROCESS_IDS = {
+    "i1": "b8f1a7c2-5d31-4c8e-9a57-0d4be2c1f001",
+    "i2": "0c93e5d4-12aa-4b6f-8f10-77a9c36e5002",
+    "i3": "71d20b6e-9c44-4e0b-b3a8-1f5e8d92a003",
+    "i4": "e2d20b6e-9c44-4e0b-b3a8-1f5e8d92a004",
+    "i5": "41d20b6e-9c44-4e0b-b3a8-1f5e8d92a005",
+}
+NAMES = {process_id: name for name, process_id in PROCESS_IDS.items()}
+BEFORE = ("i1", "i2", "i3")
+SETTINGS = {
+    "task.assignor.class": "io.kstreamplan.PlanTaskAssignor",
+    "acceptable.recovery.lag": 10,
+    "max.warmup.replicas": 2,
+    "num.standby.replicas": 1,
+    "probing.rebalance.interval.ms": 60_000,  # the least that Kafka takes
+    "num.stream.threads": 1,
+    "auto.offset.reset": "earliest",
+    "replication.factor": 1,
+    "commit.interval.ms": 500,
+    "session.timeout.ms": 6000,
+    "heartbeat.interval.ms": 1000,
+}
+
+
+class Group:
+    """The group with three instances and a target file for five, which is not written yet."""
+
+    def __init__(self, application: Application, file: Path) -> None:
+        self.application = application
+        self.file = file
+        before = decided(self.decisions()[-1])
+        self.target = _target({name: active for name, (active, _) in before.items()})
+        moving = [task for name in ("i4", "i5") for task in self.target[name].active if task.startswith("0_")]
+        expires = (datetime.now(UTC) + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self.text = target_text(
+            self.target, plan=PLAN, application=application.application_id, expires=expires, order=moving
+        )
+
+    def decisions(self) -> list[dict[str, Any]]:
+        """What was decided so far, by whichever leader."""
+        try:
+            entries = read_leader_logs([str(log) for log in self.application.logs]).entries
+        except KstreamPlanError:  # a log has no rebalance yet
+            return []
+        return [{**row["decision"], "row": row} for row in checked_rows(entries)]
+
+    def begin(self) -> None:
+        """Write the file, start the other two, and wait until a decision has followed the plan."""
+        replace_file(self.file, self.text)
+        for name in ("i4", "i5"):
+            self.application.start(name, PROCESS_IDS[name])
+        self.wait(lambda decisions: decisions[-1].get("plan") == PLAN, "a decision by the plan")
+
+    def wait(self, condition: Callable[[list[dict[str, Any]]], bool], what: str) -> None:
+        until(lambda: bool(decisions := self.decisions()) and condition(decisions), what)
+
+    def ends_as_written(self) -> list[dict[str, Any]]:
+        """Wait until all is where the file has it, and return what was decided since it was written."""
+        self.wait(self._is_there, "the target to be reached")
+        self.application.settled(instances=5)
+        decisions = self.decisions()
+        assert decided(decisions[-1]) == {
+            name: (set(slot.active), set(slot.standby)) for name, slot in self.target.items()
+        }
+        return decisions
+
+    def _is_there(self, decisions: list[dict[str, Any]]) -> bool:
+        return not decisions[-1]["probing_rebalance"] and len(decided(decisions[-1])) == 5
+
+
+def _target(placement: dict[str, set[str]]) -> dict[str, Slot]:
+    """The rest of a member's share goes to the new ones, standbys go to the next in turn."""
+    stateful = {name: {task for task in tasks if task.startswith("0_")} for name, tasks in placement.items()}
+    stateless = {name: tasks - stateful[name] for name, tasks in placement.items()}
+    names = list(PROCESS_IDS)
+    run, others = shared_out(stateful, names), shared_out(stateless, names)
+    return {name: Slot((*run[name], *others[name]), run[names[place - 1]]) for place, name in enumerate(names)}
+
+
+def decided(decision: dict[str, Any]) -> dict[str, tuple[set[str], set[str]]]:
+    """By instance, what it is to run, and what to hold copies of."""
+    return {
+        NAMES[process_id]: (set(held["active"]), set(held["standby"]))
+        for process_id, held in decision["decided"].items()
+    }
+
+
+@contextmanager
+def group_of_three(broker: Broker, folder: Path, application_id: str) -> Iterator[Group]:
+    file = folder / "target.properties"
+    with_plugin = broker._replace(class_path=f"{plugin_jar()}:{broker.class_path}")
+    settings = {**SETTINGS, "kstream.plan.file": file}
+    tags = {name: {"client.tag.pod": name} for name in PROCESS_IDS}
+    home = folder / "application"
+    home.mkdir()
+    with Application(with_plugin, home, application_id, settings, tags) as application:
+        application.create_topics(orders=PARTITIONS, audit=STATELESS)
+        broker.produce(f"{application_id}-orders", PARTITIONS, KEYS)
+        for name in BEFORE:
+            application.start(name, PROCESS_IDS[name])
+        application.settled(instances=3)
+        yield Group(application, file)
+
+
+def stateful_moves(decisions: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
+    """Every change of who is to run a stateful task: the task, from whom, to whom."""
+    moves, runs = [], dict[str, str]()
+    for decision in decisions:
+        now = {task: name for name, (active, _) in decided(decision).items() for task in active if task[:2] == "0_"}
+        moves += [(task, runs[task], name) for task, name in now.items() if runs.get(task, name) != name]
+        runs = now
+    return moves
+
+
+def assert_warm(decision: dict[str, Any]) -> None:
+    """No task goes to a member that is further behind than another one that is there."""
+    lags: dict[str, dict[str, int]] = {}
+    for lag in decision["row"]["lags"]:
+        lags.setdefault(lag["task_id"], {})[NAMES[lag["process_id"]]] = lag["lag"]
+    for name, (active, _) in decided(decision).items():
+        for task in active & lags.keys():
+            rank = {
+                holder: 0 if lag <= SETTINGS["acceptable.recovery.lag"] else lag for holder, lag in lags[task].items()
+            }
+            assert rank.get(name, max(rank.values())) == min(rank.values()), (task, name, rank)
+
+
+def assert_budget(decision: dict[str, Any]) -> None:
+    """There are at most so many copies beside the wanted ones as the file allows."""
+    copies = sum(len(standby) for _, standby in decided(decision).values())
+    assert copies <= PARTITIONS + 2
+
+
+def test_every_round_goes_by_the_file(broker: Broker, tmp_path: Path) -> None:
+    with group_of_three(broker, tmp_path, "plugin-scale-out") as group:
+        assert {decision.get("without_plan") for decision in group.decisions()} == {"no-file"}
+        group.begin()
+        decisions = group.ends_as_written()
+        first = next(place for place, decision in enumerate(decisions) if "plan" in decision)
+        assert {decision.get("plan") for decision in decisions[first:]} == {PLAN}
+        moved = sorted(stateful_moves(decisions[first - 1 :]))
+        assert moved == sorted(
+            (task, source, name)
+            for name in ("i4", "i5")
+            for task in group.target[name].active
+            for source, (active, _) in decided(decisions[first - 1]).items()
+            if task in active and task.startswith("0_")
+        ), "each task moves once, and only those that have to"
+        for decision in decisions[first:]:
+            assert_warm(decision)
+            assert_budget(decision)
+        assert group.application.settled(instances=5)
+
+
+def test_a_file_that_is_taken_away_in_the_middle_is_not_followed(broker: Broker, tmp_path: Path) -> None:
+    with group_of_three(broker, tmp_path, "plugin-file-gone") as group:
+        group.begin()
+        group.file.unlink()
+        group.wait(lambda decisions: decisions[-1].get("without_plan") == "no-file", "a decision without the file")
+        decisions = group.decisions()
+        for decision in decisions:
+            run = [task for active, _ in decided(decision).values() for task in active]
+            assert len(run) == len(set(run)) == PARTITIONS + STATELESS, "no task is lost"
+        assert_warm(decisions[-1])
+        log = "".join(path.read_text(errors="replace") for path in group.application.logs)
+        assert f"kstream-plan: not following {group.file}: no-file" in log
+        assert " ERROR io.kstreamplan" not in log
+
+
+def test_another_leader_goes_on_by_the_plan(broker: Broker, tmp_path: Path) -> None:
+    with group_of_three(broker, tmp_path, "plugin-leader-gone") as group:
+        group.begin()
+        leader = next(name for name, row in _leaders(group.decisions()[-1]) if row)
+        group.application.kill(leader)
+        group.application.start(leader, PROCESS_IDS[leader])
+        group.wait(
+            lambda decisions: next(name for name, row in _leaders(decisions[-1]) if row) != leader, "another leader"
+        )
+        decisions = group.ends_as_written()
+        first = next(place for place, decision in enumerate(decisions) if "plan" in decision)
+        assert {decision.get("plan") for decision in decisions[first:]} == {PLAN}
+        for decision in decisions[first:]:
+            assert_warm(decision)
+
+
+def _leaders(decision: dict[str, Any]) -> list[tuple[str, bool]]:
+    return [(NAMES[row["process_id"]], bool(row.get("leader"))) for row in decision["row"]["instances"]]
