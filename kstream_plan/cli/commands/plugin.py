@@ -24,7 +24,7 @@ class PluginOptions(Options):
 @takes(PluginOptions)
 def plugin(options: PluginOptions) -> None:
     """Write the Maven project of the assignor that follows a target file."""
-    with expected_failures():
+    with expected_failures(debug=options.debug):
         number = write_project(options.out)
         write_stdout(
             f"{number} files are in {printable(str(options.out))}; README.md says how to bring the class in.\n"
