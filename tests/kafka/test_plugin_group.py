@@ -16,7 +16,7 @@ from tests.helpers.kafka_jars import plugin_jar
 from tests.helpers.real_cluster import Application, Broker, until
 from tests.helpers.target_files import Slot, replace_file, shared_out, target_text
 
-pytestmark = [pytest.mark.kafka, pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning")
 
 KEYS = 100
 PARTITIONS = 10
@@ -156,6 +156,7 @@ def assert_budget(decision: dict[str, Any]) -> None:
     assert copies <= PARTITIONS + 2
 
 
+@pytest.mark.kafka
 def test_every_round_goes_by_the_file(broker: Broker, tmp_path: Path) -> None:
     with group_of_three(broker, tmp_path, "plugin-scale-out") as group:
         assert {decision.get("without_plan") for decision in group.decisions()} == {"no-file"}
@@ -177,6 +178,7 @@ def test_every_round_goes_by_the_file(broker: Broker, tmp_path: Path) -> None:
         assert group.application.settled(instances=5)
 
 
+@pytest.mark.kafka_long
 def test_a_file_that_is_taken_away_in_the_middle_is_not_followed(broker: Broker, tmp_path: Path) -> None:
     with group_of_three(broker, tmp_path, "plugin-file-gone") as group:
         group.begin()
@@ -192,6 +194,7 @@ def test_a_file_that_is_taken_away_in_the_middle_is_not_followed(broker: Broker,
         assert " ERROR io.kstreamplan" not in log
 
 
+@pytest.mark.kafka_long
 def test_another_leader_goes_on_by_the_plan(broker: Broker, tmp_path: Path) -> None:
     with group_of_three(broker, tmp_path, "plugin-leader-gone") as group:
         group.begin()
