@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-#: After so many tracked objects, or twice as many as were left the last time, cycles are collected.
-_LEAST_OBJECTS = 200_000
+#: What is allocated before cycles are looked for the first time; then twice what was left the last time.
+_LEAST_BLOCKS = 1_000_000
 
 
 class _Kept:
-    """How many objects the last collection left."""
+    """How many blocks of memory the last collection left."""
 
-    objects = _LEAST_OBJECTS // 2
+    blocks = _LEAST_BLOCKS // 2
 
 
 @contextmanager
@@ -22,7 +23,7 @@ def without_cycle_collector() -> Iterator[None]:
 
     It would walk the millions of steps and holdings again and again as they grow (a third of the time of a plan with
     many stateless tasks, two thirds of finding what changes in it). A process that makes many plans is rid of their
-    cycles whenever it has twice the objects.
+    cycles whenever it has twice the memory.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -30,15 +31,9 @@ def without_cycle_collector() -> Iterator[None]:
         yield
     finally:
         if enabled:
-            if _objects() > 2 * _Kept.objects:
+            gc.freeze()
+            gc.unfreeze()  # there and back: all of them are old now, and nothing is due
+            if sys.getallocatedblocks() > 2 * _Kept.blocks:  # counting the objects themselves takes milliseconds
                 gc.collect()
-                _Kept.objects = max(_objects(), _LEAST_OBJECTS // 2)
+                _Kept.blocks = max(sys.getallocatedblocks(), _LEAST_BLOCKS // 2)
             gc.enable()
-
-
-def _objects() -> int:
-    """Return how many objects are tracked; all of them are old after that, and no collection is due."""
-    gc.freeze()
-    objects = gc.get_freeze_count()
-    gc.unfreeze()
-    return objects
