@@ -41,13 +41,14 @@ _HOST_AND_PORT = re.compile(r".+:[0-9]+", re.DOTALL)
 
 
 class ExportRefusedError(KstreamPlanError):
-    """A plan cannot be exported; every reason is named at once."""
+    """A plan cannot be exported; ``reasons`` are all there are, numbered if there are several."""
 
     exit_code = 3
 
     def __init__(self, reasons: Sequence[str], *, where: str) -> None:
         numbered = reasons if len(reasons) == 1 else [f"{number}. {what}" for number, what in enumerate(reasons, 1)]
         super().__init__("; ".join(numbered), where=where)
+        self.reasons = tuple(numbered)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

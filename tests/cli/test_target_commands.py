@@ -59,7 +59,10 @@ def test_a_config_map_holds_the_same_file() -> None:
 def test_a_plan_that_must_not_be_run_is_refused_with_every_reason(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["export-target", "plan.json", "--by", "static", "--expires-in", "30h", "--out", "out.properties"]
     assert run([*words, "--now", "2026-11-25T22:00:00Z"]) == 3
-    text = error(capsys)
+    shown = capsys.readouterr()
+    assert "error: " not in shown.err, "it is an answer"
+    text = " ".join(shown.out.replace("│", " ").split())
+    assert "NO: The plan must not be run as it is, and nothing was written." in text
     assert "1. --by static does not name" in text
     assert "2. its snapshot is 19m07s old, more than 10m" in text
     assert "3. --expires-in 30h is above 24h" in text

@@ -17,7 +17,7 @@ from kstream_plan.documents.plan.write import plan_json
 from tests.fuzz import mutations
 from tests.fuzz.oracle import Answer, Input, answered
 from tests.fuzz.without_spark import without_spark
-from tests.helpers import captured, check_cases, plan_cases
+from tests.helpers import captured, check_cases, plan_cases, target_cases
 from tests.helpers.connect_rows import even
 from tests.helpers.snapshot_rows import row
 
@@ -153,6 +153,8 @@ _FITTING: dict[str, list[str]] = {
         *("session.timeout.ms=10s", "stores=in-memory", "max.warmup.replicas=x", "a", "max.rounds=3", "max.rounds=0"),
         *("timeout=50ms", "max.text=1MiB", "max.text=100", "bounds=true", "trigger=join", "full=true", "old.round=1"),
     ],
+    "--target": ["target.properties", FILE],
+    "--by": ["static", "host", "client", "process", "tag:zone", "tag:", "x"],
     "--new": ["rack=a", "tags=zone=a", "threads=2", "id=x", "at=10m", "a=b", "rack"],
 }
 _POSITIONAL: dict[str, list[list[str]]] = {
@@ -198,6 +200,12 @@ _POSITIONAL: dict[str, list[list[str]]] = {
         ["plan.json", FILE],
         ["plan.json", "plan.json"],
     ],
+    "export-target": [
+        ["plan.json", "--by", "process", "--out", "target.properties"],
+        [FILE, "--by", "tag:zone", "--new"],
+        ["--stay", FILE, "--by", "host", "--out", "out.json"],
+    ],
+    "check-target": [["target.properties", "snapshot.json"], ["target.properties", FILE], [FILE, "snapshot.json"]],
     "plugin": [["--out", FILE], ["--out", "plan.json"]],
     "prepare": [["it takes nothing"]],
     "schema": [["plan"], ["policy"], ["x"]],
@@ -221,6 +229,7 @@ def _files() -> dict[str, bytes]:
         "policy.yaml": check_cases.STRICT,
         "app.properties": b"max.warmup.replicas=3\n",
         "scenario.yaml": b"events:\n  - {at: 0s, join: 1}\n  - {at: 5m, stop: [orders-1]}\n",
+        "target.properties": target_cases.TARGET,
         "names.yaml": b"orders-0: {host: a}\n",
         "topology.txt": (captured.REAL / "scale-out" / "topology.txt").read_bytes(),
     }
@@ -288,9 +297,10 @@ def _content(command: str, arguments: list[str], chance: random.Random) -> bytes
         return mutations.text(files["policy.yaml"], chance)
     if command == "simulate" and before in ("snapshot.json", "connect.json"):
         return mutations.text(files["scenario.yaml"], chance)
-    document: Any = json.loads(
-        files["plan.json" if command in ("show", "diff") or before == "plan.json" else "snapshot.json"]
-    )
+    if command == "check-target" and not before:
+        return mutations.text(files["target.properties"], chance)
+    is_plan = command in ("show", "diff") or (command == "export-target" and not before) or before == "plan.json"
+    document: Any = json.loads(files["plan.json" if is_plan else "snapshot.json"])
     return mutations.packed(mutations.json_bytes(mutations.changed(document, chance), chance), chance)
 
 

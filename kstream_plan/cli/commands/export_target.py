@@ -26,10 +26,11 @@ from kstream_plan.documents.target_file import config_map
 from kstream_plan.errors import PlanFileError, SnapshotError, UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.plans import Plan
-from kstream_plan.render.pages.target_file import export_page
+from kstream_plan.render.pages.target_file import export_page, export_refused_page
 from kstream_plan.simulation.target_export import (
     WAYS,
     Export,
+    ExportRefusedError,
     ExportRequest,
     export_back,
     export_plan,
@@ -111,7 +112,11 @@ def export_target(options: ExportTargetOptions) -> None:
         check_target(options.out)
         with show_progress(quiet=options.quiet) as progress:
             progress("simulating")
-            export = _export(options)
+            try:
+                export = _export(options)
+            except ExportRefusedError as refused:
+                write_stdout(draw_pages([export_refused_page(refused)]))
+                raise typer.Exit(refused.exit_code) from None
         text = export.text if options.configmap is None else config_map(options.configmap, export.text)
         with written_at_once(options.out) as file:
             file.write(text)

@@ -12,7 +12,7 @@ from kstream_plan.render.page import Fact, Page, Table, answer_tone, columns_of,
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.numbers import count, duration, utc
 from kstream_plan.simulation.target_check import TargetCheck
-from kstream_plan.simulation.target_export import Export
+from kstream_plan.simulation.target_export import Export, ExportRefusedError
 
 
 def export_page(export: Export, path: str) -> Page:
@@ -30,6 +30,17 @@ def export_page(export: Export, path: str) -> Page:
         ),
         tables=(_slots(export),),
         lines=remark_lines(Remarks(warnings=export.warnings)),
+    )
+
+
+def export_refused_page(refused: ExportRefusedError) -> Page:
+    """Return why a plan was not exported."""
+    reasons = [f"{printable(reason)}." for reason in refused.reasons]
+    return Page(
+        title=f"{printable(refused.where)}: no target file",
+        tone=answer_tone(Answer.NO),
+        answer=Answer.NO,
+        sentences=("The plan must not be run as it is, and nothing was written.", *reasons),
     )
 
 
