@@ -45,6 +45,7 @@ OF_THEIR_OWN = {
     ("check", "--report"): "Findings",
     **{(name, "--report"): "page of HTML" for name in ("compare", "diff", "fleet")},
     ("export-target", "--out"): "Target file",
+    ("export-target", "--new"): "slots",
     ("why", "--task"): "why this task",
     ("why", "--instance"): "why this instance",
 }
