@@ -22,7 +22,7 @@ from kstream_plan.pages.sections import page_names
 def usage_error(error: Any, arguments: Sequence[str], app: typer.Typer) -> UsageError:
     """Return what Typer says of wrong usage in the form of all other errors.
 
-    Its fix is that of the value (:class:`kstream_plan.cli.options.shared.WrongValueError`), else the nearest right
+    Its fix is that of the value (:class:`kstream_plan.cli.options.values.WrongValueError`), else the nearest right
     command line, else the command's own help.
     """
     command = error.ctx.command_path if error.ctx else "kstream-plan"

@@ -24,16 +24,17 @@ def _quantity(name: str) -> Callable[[str], Any]:
     return parse
 
 
-_DURATION, _RATE, _SIZE, _TRUTH = map(_quantity, ("parse_duration", "parse_rate", "parse_size", "parse_truth"))
+_DURATION, _RATE, _SIZE, _TRUTH, _WHOLE_NUMBER = map(
+    _quantity, ("parse_duration", "parse_rate", "parse_size", "parse_truth", "parse_whole_number")
+)
 
 
 def _number(low: int = 1, high: float = float("inf")) -> Callable[[str], int]:
     def parse(text: str) -> int:
-        if not text.isdecimal() or not text.isascii() or len(text) > 19:
-            raise ValueError(f"{text!r} is not a whole number")
-        if not low <= int(text) <= high:
-            raise ValueError(f"{text} is {f'above {high}' if int(text) >= low else f'below {low}'}")
-        return int(text)
+        number: int = _WHOLE_NUMBER(text)
+        if not low <= number <= high:
+            raise ValueError(f"{text} is {f'above {high}' if number >= low else f'below {low}'}")
+        return number
 
     return parse
 

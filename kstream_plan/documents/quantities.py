@@ -27,6 +27,7 @@ _NUMBER = r"\d{1,19}(?:\.\d{1,9})?"
 _PART = re.compile(rf"({_NUMBER})(ms|s|m|h|d)", re.ASCII)
 _DURATION = re.compile(rf"(?:{_NUMBER}(?:ms|s|m|h|d))+", re.ASCII)
 _BARE = re.compile(r"\d{1,19}", re.ASCII)
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,30}")
 _COUNT = re.compile(r"\d{1,19}(?:_\d{1,19})*", re.ASCII)
 _PERCENT = re.compile(r"(0{0,17}(?:100(?:\.0{1,9})?|\d{1,2}(?:\.\d{1,9})?))[ ]?%", re.ASCII)
 _SIZE = re.compile(rf"({_NUMBER}) ?(B|kB|MB|GB|TB|KiB|MiB|GiB|TiB)?", re.ASCII)
@@ -81,6 +82,17 @@ def parse_count(text: str) -> int:
     text = text.strip()
     if not _COUNT.fullmatch(text) or len(text) > 60 or int(text) > MAX_LONG:
         raise ValueError(f"{text!r} is not a whole number like 20 or 2_000_000")
+    return int(text)
+
+
+def parse_whole_number(text: str) -> int:
+    """Return the number of ``20`` or ``-1``.
+
+    Raises:
+        ValueError: ``text`` is no such number, or has more than 30 digits.
+    """
+    if not _WHOLE_NUMBER.fullmatch(text):
+        raise ValueError(f"{text!r} is not a whole number")
     return int(text)
 
 

@@ -19,6 +19,7 @@ from kstream_plan.cli.next_commands import inputs_of
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Following, PlansSnapshots, Rounds
 from kstream_plan.cli.options.parameters import takes
+from kstream_plan.cli.options.values import parse_name
 from kstream_plan.cli.output import OutputForm, write_stdout, written_at_once
 from kstream_plan.cli.pages import answers_text
 from kstream_plan.cli.progress import show_progress
@@ -43,7 +44,7 @@ class BounceOptions(Rounds, Following, PlansSnapshots):
         typer.Option(
             "--instance",
             metavar="ID",
-            parser=shared.name,
+            parser=parse_name,
             help="Instance to restart now: process id, a prefix of it, or host; repeatable: in this order.",
         ),
     ] = None

@@ -22,6 +22,7 @@ from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Following, PlansSnapshots
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Drawing, ReportFile
+from kstream_plan.cli.options.values import parse_name
 from kstream_plan.cli.output import OutputForm, Page, page, write_stdout, written_at_once
 from kstream_plan.cli.pages import answer_text, json_lines
 from kstream_plan.cli.progress import Report, show_progress
@@ -55,7 +56,7 @@ class DrainOptions(Drawing, Following, PlansSnapshots):
         list[str],
         typer.Argument(
             metavar="INSTANCE...",
-            parser=shared.name,
+            parser=parse_name,
             help="Instances to stop: process ids, prefixes of them, or hosts.",
         ),
     ]

@@ -16,7 +16,7 @@ from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.running import Limited
-from kstream_plan.cli.options.shared import WrongValueError, duration_option, number_option, parser
+from kstream_plan.cli.options.values import WrongValueError, duration_option, number_option, parser
 from kstream_plan.cli.output import check_target, write_stdout, written_at_once
 from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress

@@ -24,7 +24,7 @@ from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Paging, ReportFile
-from kstream_plan.cli.options.shared import number_option
+from kstream_plan.cli.options.values import number_option
 from kstream_plan.cli.output import OutputForm, page, write_stderr, write_stdout
 from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress

@@ -12,7 +12,7 @@ from kstream_plan.cli.next_commands import lags_command, with_commands
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.running import Limited, Spark
-from kstream_plan.cli.options.shared import duration_option, number_option
+from kstream_plan.cli.options.values import duration_option, number_option
 from kstream_plan.cli.output import OutputForm, write_stderr, write_stdout
 from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress

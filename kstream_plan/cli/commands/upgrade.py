@@ -15,7 +15,7 @@ from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import option_of, takes
 from kstream_plan.cli.options.running import Limited, Spark
 from kstream_plan.cli.options.settings import RestoreRate
-from kstream_plan.cli.options.shared import number_option, one_of
+from kstream_plan.cli.options.values import number_option, one_of
 from kstream_plan.cli.output import OutputForm, page, write_stdout
 from kstream_plan.cli.pages import answer_text, draw_page
 from kstream_plan.cli.progress import Report, show_progress

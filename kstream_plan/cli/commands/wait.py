@@ -15,7 +15,7 @@ from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.live import Live
 from kstream_plan.cli.options.parameters import takes
-from kstream_plan.cli.options.shared import one_of, parser
+from kstream_plan.cli.options.values import one_of, parse_name, parser
 from kstream_plan.cli.output import warn, write_stderr, write_stdout
 from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.errors import KstreamPlanError, UsageError
@@ -55,7 +55,7 @@ class WaitOptions(Live):
         list[str] | None,
         typer.Argument(
             metavar="INSTANCE...",
-            parser=shared.name,
+            parser=parse_name,
             show_default=False,
             help="Instances to restart or stop: process ids, prefixes of them, or hosts.",
         ),

@@ -17,6 +17,7 @@ from kstream_plan.cli.next_commands import NOT_READ, inputs_of
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots, Rounds
 from kstream_plan.cli.options.parameters import option_of, takes
+from kstream_plan.cli.options.values import parse_name
 from kstream_plan.cli.output import OutputForm, write_stdout, written_at_once
 from kstream_plan.cli.pages import answers_text, json_lines
 from kstream_plan.cli.progress import Report, show_progress
@@ -42,7 +43,7 @@ class WhyOptions(Rounds, PlansSnapshots):
     task: Annotated[
         str | None,
         typer.Option(
-            "--task", metavar="TASK", parser=shared.name, help="Explain why this task moves, or does not, e.g. 0_3."
+            "--task", metavar="TASK", parser=parse_name, help="Explain why this task moves, or does not, e.g. 0_3."
         ),
     ] = None
     instance: Annotated[
@@ -50,7 +51,7 @@ class WhyOptions(Rounds, PlansSnapshots):
         typer.Option(
             "--instance",
             metavar="INSTANCE",
-            parser=shared.name,
+            parser=parse_name,
             help="Explain why this instance runs no more than it does.",
         ),
     ] = None

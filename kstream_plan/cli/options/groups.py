@@ -16,7 +16,7 @@ from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import Options
 from kstream_plan.cli.options.running import Limited, Spark
 from kstream_plan.cli.options.settings import Settings
-from kstream_plan.cli.options.shared import fixable, one_of
+from kstream_plan.cli.options.values import fixable, one_of
 from kstream_plan.cli.panels import INPUT, PLANNING
 from kstream_plan.designs import DESIGNS
 from kstream_plan.documents.given_design import GivenDesign, parse_design

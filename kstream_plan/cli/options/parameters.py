@@ -12,6 +12,7 @@ from typing import Annotated, Any, NamedTuple, Never, Self, TypeAlias, TypeVar, 
 
 import typer
 
+from kstream_plan.cli.options.values import fixable, key_value
 from kstream_plan.documents.own_settings import OF_COMMANDS, settings_taken
 
 #: Options of a command line, by name, each with all the words that give it.
@@ -47,7 +48,6 @@ class CommandLine:
 
 
 def _setting(text: str) -> Any:
-    from kstream_plan.cli.options.shared import fixable  # noqa: PLC0415 - has options of its own
     from kstream_plan.documents.given_settings import parse_setting  # noqa: PLC0415 - not for what shows a saved plan
 
     return fixable(parse_setting)(text)
@@ -57,12 +57,6 @@ def _set_names(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return what completes a value of ``--set``."""
     names = settings_taken(ctx.command.by_set)  # type: ignore[attr-defined]
     return [text for name in names if (text := f"{name.replace('_', '.')}=").startswith(incomplete)]
-
-
-def _spark_setting(text: str) -> Any:
-    from kstream_plan.cli.options.shared import key_value  # noqa: PLC0415 - has options of its own
-
-    return key_value(text)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -103,7 +97,7 @@ class Options:
             "--spark-conf",
             hidden=True,
             metavar="K=V",
-            parser=_spark_setting,
+            parser=key_value,
             help="Spark setting, e.g. spark.master=spark://host:7077.",
         ),
     ] = None

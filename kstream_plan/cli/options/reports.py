@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from kstream_plan.cli.options.parameters import Options
-from kstream_plan.cli.options.shared import WrongValueError
+from kstream_plan.cli.options.values import WrongValueError
 from kstream_plan.cli.panels import OUTPUT
 
 

@@ -9,7 +9,7 @@ import typer
 
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.reports import Drawing
-from kstream_plan.cli.options.shared import one_of
+from kstream_plan.cli.options.values import one_of
 from kstream_plan.cli.output import OutputForm
 from kstream_plan.cli.panels import OUTPUT
 

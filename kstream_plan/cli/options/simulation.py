@@ -10,17 +10,16 @@ import typer
 from kstream_plan.cli.options.groups import Bounded, Following, PlansSnapshots, Ranged
 from kstream_plan.cli.options.parameters import Options
 from kstream_plan.cli.options.saving import Saving
-from kstream_plan.cli.options.shared import (
+from kstream_plan.cli.options.values import (
     KeyValue,
     WrongValueError,
     key_value,
-    name,
     number_option,
+    parse_name,
     parser,
-    whole_number,
 )
 from kstream_plan.cli.panels import INSTANCES, PLANNING
-from kstream_plan.documents.quantities import parse_duration
+from kstream_plan.documents.quantities import parse_duration, parse_whole_number
 from kstream_plan.model.scenario import MOST_INSTANCES
 
 
@@ -37,11 +36,11 @@ def _tags(text: str) -> tuple[KeyValue, ...]:
 
 #: What ``--new`` says of new instances, and how it is read.
 OF_NEW: Mapping[str, Callable[[str], Any]] = {
-    "threads": parser(whole_number, 1, MOST_INSTANCES),
+    "threads": parser(parse_whole_number, 1, MOST_INSTANCES),
     "tags": _tags,
-    "rack": name,
+    "rack": parse_name,
     "at": parser(parse_duration),
-    "id": name,
+    "id": parse_name,
 }
 
 
@@ -64,7 +63,7 @@ class NewInstances(Options, panel=INSTANCES):
         typer.Option(
             "--remove",
             metavar="ID",
-            parser=name,
+            parser=parse_name,
             help="Instance that stops (default close): process id, prefix, or host; repeatable.",
         ),
     ] = None

@@ -9,7 +9,7 @@ import typer
 from kstream_plan.cli.options import shared, sources
 from kstream_plan.cli.options.groups import Measuring
 from kstream_plan.cli.options.running import Limited
-from kstream_plan.cli.options.shared import number_option
+from kstream_plan.cli.options.values import number_option
 
 
 class SnapshotOptions(Measuring, Limited):
