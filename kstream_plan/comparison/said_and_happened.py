@@ -67,7 +67,7 @@ class Recorded:
     has_withheld: bool = True
 
     @classmethod
-    def held(cls, snapshot: Snapshot, at_ms: int, trigger: str | None = None) -> Recorded:
+    def from_holdings(cls, snapshot: Snapshot, at_ms: int, trigger: str | None = None) -> Recorded:
         """Return a generation that is known by what its members hold, as Connect's are and those of streams groups."""
         given = KnownDecision(generation=snapshot.state.generation, consumers=tuple(snapshot.state.holdings))
         return cls(replace(snapshot, decision=given), at_ms, trigger, has_withheld=False)

@@ -112,12 +112,10 @@ def _entries(history: Mapping[str, Sequence[HistoryEntry]], plan: Plan, path: st
 def _decisions(entries: Sequence[HistoryEntry], *, told: bool = True) -> list[_Decision]:
     """Return the decisions whose times are known, in order; ``told``: those that tell who gets what is withheld."""
     found = []
-    for place, entry in enumerate(entries):
+    for before, entry in zip([None, *entries], entries, strict=False):
         if entry.row.get("group_protocol") == _CONNECT:
             if entry.at_ms is not None:
-                found.append(
-                    _Decision(entry, generation_of(entry.row), entry.at_ms, _trigger(entries[: place + 1][-2:]))
-                )
+                found.append(_Decision(entry, generation_of(entry.row), entry.at_ms, _trigger(before, entry)))
             continue
         decision = outcome_of(entry) if told else entry.row.get("decision")
         if not isinstance(decision, Mapping) or decision.get("decided") is None:
@@ -131,18 +129,17 @@ def _decisions(entries: Sequence[HistoryEntry], *, told: bool = True) -> list[_D
     return found
 
 
-def _trigger(entries: Sequence[HistoryEntry]) -> str | None:
-    """Return why Connect's workers rejoined: where neither they nor what they run has changed, of themselves."""
-    if len(entries) == 1:
-        return None
-    before, now = ([_process_ids(entry.row), entry.row.get("connectors")] for entry in entries)
-    return Trigger.FOLLOW_UP if before == now else None
+def _trigger(before: HistoryEntry | None, entry: HistoryEntry) -> str | None:
+    """Return why Connect's workers rejoined: for a follow-up, if they are the same and have the same connectors."""
+    is_same = before is not None and _workers_and_connectors(before.row) == _workers_and_connectors(entry.row)
+    return Trigger.FOLLOW_UP if is_same else None
 
 
-def _process_ids(row: Row) -> set[object]:
+def _workers_and_connectors(row: Row) -> tuple[set[str], object]:
     instances = row.get("instances")
     workers = instances if isinstance(instances, list) else ()  # what is wrong with it is found when the row is read
-    return {str(worker.get("process_id")) for worker in workers if isinstance(worker, Mapping)}
+    ids = {str(worker.get("process_id")) for worker in workers if isinstance(worker, Mapping)}
+    return ids, row.get("connectors")
 
 
 def _text(given: object) -> str | None:
@@ -189,7 +186,7 @@ def _held_against(plan: Plan, entries: Sequence[HistoryEntry], first: str | None
 def _recorded(one: _Decision) -> Recorded:
     snapshot = snapshot_from_row(one.entry.row, one.entry.where, lags_as_reported=True)
     if snapshot.group_protocol == _CONNECT:
-        return Recorded.held(snapshot, one.at_ms, one.trigger)
+        return Recorded.from_holdings(snapshot, one.at_ms, one.trigger)
     return Recorded(
         snapshot=snapshot,
         at_ms=one.at_ms,

@@ -44,7 +44,7 @@ def _owners(snapshot: Snapshot) -> dict[WorkId, str]:
 
 def differs_from_end(plan: Plan, snapshot: Snapshot) -> tuple[TaskDifference, ...] | None:
     """Return the tasks that run elsewhere than at the end of a plan; ``None``: others are members than then."""
-    recorded = Recorded.held(snapshot, at_ms=0)
+    recorded = Recorded.from_holdings(snapshot, at_ms=0)
     names = names_of_newcomers(plan, [recorded])
     members = {names.get(process_id, process_id) for process_id in snapshot.state.group.instance_index}
     if members != {name for name, _ in plan.members}:

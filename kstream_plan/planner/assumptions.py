@@ -121,8 +121,8 @@ def not_noticed(outside: Timeline) -> tuple[Note, ...]:
     return (Note("not-noticed", message, tuple(dict.fromkeys(outage.process_id for outage in outside.unnoticed))),)
 
 
-def leaves_dynamically(played: Played) -> tuple[Note, ...]:
-    """Say of which dynamic members it is assumed that they leave, though their release has no public way to."""
+def dynamic_leavers(played: Played) -> tuple[Note, ...]:
+    """Name the dynamic members that are assumed to leave, though their release has no public way to."""
     snapshot = played.snapshot
     if snapshot.group_protocol != "classic" or DYNAMIC_MEMBERS_LEAVE.is_in(snapshot.streams_version):
         return ()
@@ -225,8 +225,8 @@ def led_by_restarted(events: Sequence[Event], outside: Timeline) -> tuple[Note, 
     return (Note("restarted-leader", "; ".join(said)),)
 
 
-def release_assumed(design: Design, played: Played) -> tuple[Note, ...]:
-    """Say by which release it goes, where that is unknown and matters."""
+def assumed_release(design: Design, played: Played) -> tuple[Note, ...]:
+    """Name the release that is assumed, where it is unknown and matters."""
     if not (played.rounds and design.differs_by_release and played.snapshot.streams_version is None):
         return ()
     message = f"The release is unknown: {NEWEST[0]}.{NEWEST[1]} is assumed (--set release=3.9.1)"

@@ -10,16 +10,16 @@ from kstream_plan.model.starting_state import beginning_of
 from kstream_plan.model.times import format_time
 from kstream_plan.planner.assumptions import (
     after_crashes,
+    assumed_release,
     assumptions,
+    dynamic_leavers,
     emptied,
     input_behind,
     late_stops,
-    leaves_dynamically,
     led_by_release,
     led_by_restarted,
     maybe_restoring,
     not_noticed,
-    release_assumed,
 )
 from kstream_plan.planner.case import Case, held_at_first
 from kstream_plan.planner.copies_apart import copies_together
@@ -185,9 +185,9 @@ def _assumed(case: Case, played: Played, outcome: Rehearsal) -> tuple[Note, ...]
     return (
         case.design.assumptions(played)
         + assumptions(case.design, played, outcome, case.now_ms, ready=case.options.ready, is_undated=case.is_undated)
-        + release_assumed(case.design, played)
+        + assumed_release(case.design, played)
         + not_noticed(case.outside)
-        + leaves_dynamically(played)
+        + dynamic_leavers(played)
         + late_stops(case.outside)
         + after_crashes(case.outside.crashed, case.snapshot)
         + led_by_restarted(case.events, case.outside)

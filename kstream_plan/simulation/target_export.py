@@ -296,7 +296,7 @@ def _reasons_of_slots(
     placed = [task for slot in slots for task in slot.active]
     missing = sorted(set(map(str, (task.task_id for task in group.tasks))) - set(placed))
     if missing:
-        yield f"nobody runs {', '.join(missing[:5])}{' and more' if len(missing) > 5 else ''}"
+        yield f"no instance runs {', '.join(missing[:5])}{' and more' if len(missing) > 5 else ''}"
     named = [str(task.task_id) for task in group.tasks if "__" in str(task.task_id)]
     if named:
         yield f"tasks of named topologies, as {named[0]}, cannot be written"

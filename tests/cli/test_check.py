@@ -203,7 +203,7 @@ def test_a_plan_whose_settings_were_edited_is_no_defect_of_ours(
     Path(plan_file).write_text(json.dumps(document), encoding="utf-8")
     assert run(["check", plan_file]) == 3
     page = " ".join(capsys.readouterr().out.split())
-    assert "2 warm-ups, max_warmup_replicas is 1" in page
+    assert "2 warm-ups, at most 1 are allowed" in page
     assert "the plan was edited" in page
     assert "defect" not in page
 

@@ -126,7 +126,7 @@ def test_the_table(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
         (["simulate", "even", SCENARIO, "--design", "nothing"], "'nothing' is not one of classic, learner"),
         (
             ["simulate", "even", SCENARIO, *ALL, "--set", "full=true"],
-            "--set full=true is for a simulation by one design",
+            "--set full is for a simulation by one design",
         ),
         (
             ["simulate", "even", SCENARIO, *ALL, "--set", "draws.within=5s"],

@@ -41,6 +41,8 @@ NOT_COVERED_FILES = {
     "connect-java25": "Connect's assignor",
     "connect-sequences": "Connect's assignor",
     "learner": "KIP-441's draft, which Kafka's code has not",
+    "planned-decisions": "the assignor that follows a target file",
+    "planned-sequences": "the assignor that follows a target file",
     "streams-converge": "the brokers' assignor of streams groups",
     "streams-single": "the brokers' assignor of streams groups",
 }

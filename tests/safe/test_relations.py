@@ -153,7 +153,7 @@ def _drain(group: Given, *, leave: bool = False) -> Answers:
 
 
 def _threads_unknown(group: Given, now: DrainNow) -> Iterator[str]:
-    """Yield the tasks of which it is unknown which thread opens them, also where the plan shows that it is the same."""
+    """Yield the tasks whose thread is unknown, also where the plan shows that it is the same."""
     keepers = {
         (consumer["consumer_id"], task_id)
         for instance in group.row["instances"]

@@ -125,7 +125,7 @@ def test_on_the_command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
         assert capsys.readouterr().out.startswith(start)
     for arguments, message in (
         (["--to", "sessioned", "--restore-rate", "5/s"], "--restore-rate is about --to streams"),
-        (["--to", "sessioned", "--set", "one.bounce=true"], "--set one.bounce=true is about --to cooperative"),
+        (["--to", "sessioned", "--set", "one.bounce=true"], "--set one.bounce is about --to cooperative"),
         (["--to", "cooperative", "--add", "2"], "--add is about --to streams and --to sessioned"),
         (["--to", "cooperative"], "it is a connect group"),
     ):

@@ -86,9 +86,7 @@ class ExportTargetOptions(Limited):
         str | None, typer.Option("--stay", metavar="SNAPSHOT", help="Instead of a plan: stay where this group is now.")
     ] = None
     back: Annotated[bool, typer.Option("--back", help="Go back to where the plan began.")] = False
-    max_snapshot_age: Annotated[int | None, duration_option("Refuse plans made from a snapshot older than this.")] = (
-        None
-    )
+    max_snapshot_age: Annotated[int | None, duration_option("Refuse plans made from an older snapshot.")] = None
     now: shared.Now = None
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Target file to write.")] = None
     configmap: Annotated[

@@ -93,12 +93,12 @@ def _plan(options: FollowOptions) -> Plan:
     plans_of_group = [plan for plan in plans if selection.wants(plan.group.application_id)]
     if len(plans_of_group) != 1:
         names = name_list([printable(plan.group.application_id) for plan in plans])
-        asked = name_list([*map(printable, options.group or options.application_id or ())])
+        group = name_list([*map(printable, options.group or options.application_id or ())])
         if plans_of_group:
             option = "--application-id" if options.leader_log else "--group"
             message, fix = f"holds plans of {names}", f"name one of them with {option}"
         else:
-            message, fix = f"is a plan of {names}, not of {asked}", "give the plan of this group"
+            message, fix = f"is a plan of {names}, not of {group}", "give the plan of this group"
         raise UsageError(message, where=place, fix=fix)
     return plans_of_group[0]
 

@@ -33,11 +33,11 @@ def export_page(export: Export, path: str) -> Page:
     )
 
 
-def export_refused_page(refused: ExportRefusedError) -> Page:
+def export_refused_page(error: ExportRefusedError) -> Page:
     """Return why a plan was not exported."""
-    reasons = [f"{printable(reason)}." for reason in refused.reasons]
+    reasons = [f"{printable(reason)}." for reason in error.reasons]
     return Page(
-        title=f"{printable(refused.where)}: no target file",
+        title=f"{printable(error.where)}: no target file",
         tone=answer_tone(Answer.NO),
         answer=Answer.NO,
         sentences=("The plan must not be run as it is, and nothing was written.", *reasons),

@@ -342,7 +342,7 @@ def test_a_date_that_may_be_two_asks_which(saved: Callable[..., list[str]]) -> N
     paths = saved("eu.log", change=lambda text: text.replace("21.11.2026", "03/04/2025"))
     with pytest.raises(SnapshotError, match="the order of day, month and year") as caught:
         read_leader_logs(paths)
-    assert caught.value.fix == "say which: --set log.dates dmy or --set log.dates mdy"
+    assert caught.value.fix == "say which: --set log.dates=dmy or --set log.dates=mdy"
     for order, date in (("dmy", "2025-04-03"), ("mdy", "2025-03-04")):
         assert [time[:10] for time in times(read_leader_logs(paths, dates=order))] == [date] * 3
 
