@@ -37,7 +37,7 @@ PROCESS_IDS = {
 NAMES = {process_id: name for name, process_id in PROCESS_IDS.items()}
 BEFORE = ("i1", "i2", "i3")
 AFTER = (*BEFORE, "i4", "i5")
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     "task.assignor.class": "io.kstreamplan.PlanTaskAssignor",
     "acceptable.recovery.lag": 10,
     "max.warmup.replicas": 2,
