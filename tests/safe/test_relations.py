@@ -504,6 +504,8 @@ def test_what_is_worse_or_less_known_is_never_safer(command: Command) -> None:
         (_drain, worsenings.produce_unknown, 300_007_549),
         # at that part of the rate a task moves on earlier, which is another course
         (_drain_leaving, worsenings.faster_produce, 400_007_807),
+        # left-over state was reported, so that it is on a disk
+        (_drain_leaving, worsenings.restore_unknown, 812_011_368),
     ],
 )
 def test_a_drain_that_is_worse_or_less_known_is_never_safer(command: Command, worsening: Worsening, seed: int) -> None:
