@@ -319,7 +319,7 @@ def _with_slower(now: DrainNow, slower: Snapshot, plan: Plan, drained: Sequence[
         (step.task_id, step.to.process_id, at_ms) for step, at_ms in _starts(now.plan, now.at_ms) if step.caught_up
     }
     for start in plan.unproven_starts:
-        is_on_disk = start.evidence.fact is Fact.IN_MEMORY and _is_left_over(slower, start)
+        is_on_disk = slower.stores == "in-memory" and _is_left_over(slower, start)
         if (start.task_id, start.process_id, start.at_ms) in happen and not is_on_disk:
             starts.setdefault(start.task_id, start)
     slow_starts = tuple(start for task_id, start in starts.items() if task_id not in known)

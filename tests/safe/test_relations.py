@@ -506,6 +506,7 @@ def test_what_is_worse_or_less_known_is_never_safer(command: Command) -> None:
         (_drain_leaving, worsenings.faster_produce, 400_007_807),
         # left-over state was reported, so that it is on a disk
         (_drain_leaving, worsenings.restore_unknown, 812_011_368),
+        (_drain_leaving, worsenings.restore_unknown, 812_014_308),
     ],
 )
 def test_a_drain_that_is_worse_or_less_known_is_never_safer(command: Command, worsening: Worsening, seed: int) -> None:
