@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -37,8 +39,8 @@ PROCESS_IDS = {
 NAMES = {process_id: name for name, process_id in PROCESS_IDS.items()}
 BEFORE = ("i1", "i2", "i3")
 AFTER = (*BEFORE, "i4", "i5")
+ASSIGNOR = "io.kstreamplan.PlanTaskAssignor"
 SETTINGS: dict[str, Any] = {
-    "task.assignor.class": "io.kstreamplan.PlanTaskAssignor",
     "acceptable.recovery.lag": 10,
     "max.warmup.replicas": 2,
     "num.standby.replicas": 1,
@@ -129,10 +131,16 @@ def decided(decision: dict[str, Any]) -> dict[str, tuple[set[str], set[str]]]:
 
 
 @contextmanager
-def group_of_three(broker: Broker, folder: Path, application_id: str, standbys: int = 1) -> Iterator[Group]:
+def group_of_three(
+    broker: Broker, folder: Path, application_id: str, standbys: int = 1, *, assignor: str | None = ASSIGNOR
+) -> Iterator[Group]:
+    """Give a group that has settled; without ``assignor`` Kafka's own decides."""
+    folder.mkdir(exist_ok=True)
     file = folder / "target.properties"
     with_plugin = broker._replace(class_path=f"{plugin_jar()}:{broker.class_path}")
-    settings = {**SETTINGS, "kstream.plan.file": file, "num.standby.replicas": standbys}
+    settings = {**SETTINGS, "num.standby.replicas": standbys}
+    if assignor is not None:
+        settings |= {"task.assignor.class": assignor, "kstream.plan.file": file}
     tags = {name: {"client.tag.pod": name} for name in PROCESS_IDS}
     home = folder / "application"
     home.mkdir()
@@ -240,6 +248,48 @@ def test_a_file_that_expires_in_the_middle_is_no_longer_followed(broker: Broker,
         decisions = group.decisions()
         assert_none_lost(decisions)
         assert_warm(decisions[-1])
+
+
+@pytest.mark.kafka_long
+def test_fewer_moves_and_sooner_than_by_kafkas_own_assignor(broker: Broker, tmp_path: Path) -> None:
+    """Both at once on one broker; the page of the recipe has what this prints."""
+    with (
+        group_of_three(broker, tmp_path / "planned", "beside-planned") as planned,
+        group_of_three(broker, tmp_path / "default", "beside-default", assignor=None) as default,
+    ):
+        for name in ("i4", "i5"):
+            default.application.start(name, PROCESS_IDS[name])
+        planned.begin()
+        before, *by_plan = planned.ends_as_written()
+        default.wait(lambda decisions: len(decided(decisions[-1])) == 5, "five instances")
+        default.application.settled(instances=5, seconds=1200)
+        decisions = default.decisions()
+        first = next(place for place, decision in enumerate(decisions) if len(decided(decision)) > 3)
+        of_plan, of_default = _course([before, *by_plan]), _course(decisions[first - 1 :])
+        sys.stdout.write(f"planned: {of_plan}\ndefault: {of_default}\n")
+        assert of_plan.moves < of_default.moves
+        assert of_plan.seconds < of_default.seconds
+
+
+class Course(NamedTuple):
+    """What became of a group: ``paused_seconds`` of all tasks that were withheld, added up."""
+
+    moves: int
+    rebalances: int
+    seconds: float
+    paused_seconds: float
+
+
+def _course(decisions: list[dict[str, Any]]) -> Course:
+    """Return what followed the first of these decisions."""
+    times = [datetime.fromisoformat(decision["row"]["captured_at"]) for decision in decisions]
+    paused = sum(
+        len(held["withheld"]) * (after - at).total_seconds()
+        for decision, (at, after) in zip(decisions[1:], pairwise(times[1:]), strict=False)
+        for of_instance in decision["decided"].values()
+        for held in of_instance["consumers"].values()
+    )
+    return Course(len(stateful_moves(decisions)), len(decisions) - 1, (times[-1] - times[1]).total_seconds(), paused)
 
 
 def _leaders(decision: dict[str, Any]) -> list[tuple[str, bool]]:

@@ -108,7 +108,7 @@ _STARTED = re.compile(
     r"(?=\s*(?:\Z|[^\w\s]))"
 )
 
-#: ``io.kstreamplan.DecisionLog``, just before it decides (``kstream_plan/plugin``).
+#: ``io.kstreamplan.Decision``, just before it decides (``kstream_plan/plugin``).
 _FOLLOWED = re.compile(
     r"kstream-plan: (?:plan (?P<plan>[0-9a-f]{12,64})|balanced (?P<code>[a-z0-9-]{1,40})) slots (?=\{)"
 )
