@@ -21,12 +21,12 @@ from tests.benchmarks.oracle_process import ask
 from tests.benchmarks.random_cases import random_case
 from tests.helpers import kafka_cases, replayed_connect
 
-#: The last patch of every minor release.
+#: The last patch of every minor release, and 2.5.0 before it.
 STREAMS = (
     *("2.6.3", "2.7.2", "2.8.2", "3.0.2", "3.1.2", "3.2.3", "3.3.2", "3.4.1", "3.5.2", "3.6.2", "3.7.2", "3.8.1"),
     *("3.9.1", "4.0.1", "4.1.1", "4.2.0", "4.3.1", "4.4.0"),
 )
-CONNECT = ("2.5.1", *STREAMS)
+CONNECT = ("2.3.1", "2.4.1", "2.5.0", "2.5.1", *STREAMS)
 _BATCH = 500
 
 #: By case: what a release decides, and whether we do as well.
