@@ -9,8 +9,17 @@ from dataclasses import dataclass
 
 from kstream_plan.assignors.planned.assign import members_and_tasks
 from kstream_plan.assignors.planned.decide import decide
-from kstream_plan.model import NOBODY, Snapshot
+from kstream_plan.model import NOBODY, Note, Snapshot
+from kstream_plan.model.answer import Answer
 from kstream_plan.model.starting_state import seated
+from kstream_plan.planner.options import PlanOptions
+from kstream_plan.simulation.asked_moment import OLD_SNAPSHOT, asked_moment
+
+_SEEN_LONG_AGO = Note(
+    OLD_SNAPSHOT,
+    "The group was last seen too long ago: instances may have left or joined since, and tasks may have moved; a new "
+    "snapshot tells",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +29,7 @@ class TargetCheck:
     ``refusal`` is the code for which it does not count, ``plan`` the id of its plan; one of both is ``None``.
     ``slots`` are pairs of a slot and the process id of who sits there; ``unseated`` are the members without a slot.
     ``waiting`` and ``standbys_waiting`` are how many tasks and standbys have to warm up first, ``moving`` how many
-    stateful tasks change their owner.
+    stateful tasks change their owner. ``doubts`` are why the group may be another one by now.
     """
 
     application_id: str
@@ -31,6 +40,14 @@ class TargetCheck:
     moving: int
     waiting: int
     standbys_waiting: int
+    doubts: tuple[Note, ...] = ()
+
+    @property
+    def answer(self) -> Answer:
+        """Whether the file would count."""
+        if self.refusal is not None:
+            return Answer.NO
+        return Answer.UNKNOWN if self.doubts else Answer.YES
 
 
 def check_target_file(content: bytes, snapshot: Snapshot, now_ms: int) -> TargetCheck:
@@ -44,6 +61,7 @@ def check_target_file(content: bytes, snapshot: Snapshot, now_ms: int) -> Target
         target.active[task] not in (NOBODY, group.owner[task]) and group.owner[task] != NOBODY
         for task in group.stateful
     )
+    doubts = asked_moment(snapshot, PlanOptions(now_ms=now_ms), ()).doubts
     return TargetCheck(
         application_id=snapshot.state.group.application_id,
         refusal=followed.refusal,
@@ -53,4 +71,5 @@ def check_target_file(content: bytes, snapshot: Snapshot, now_ms: int) -> Target
         moving=moving,
         waiting=len(decision.waiting),
         standbys_waiting=len(decision.standbys_waiting),
+        doubts=tuple(_SEEN_LONG_AGO if note.code == OLD_SNAPSHOT else note for note in doubts),
     )

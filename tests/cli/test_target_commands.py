@@ -111,6 +111,19 @@ def test_the_brake_counts_from_here(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
 @pytest.mark.xdist_group("spark")
+def test_of_a_group_that_was_seen_long_ago_it_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert export("plan.json", "--by", "tag:pod") == 0
+    capsys.readouterr()
+    assert run(["check-target", "out.properties", "snapshot.json", "--now", "2026-11-25T22:41:00Z"]) == 3
+    text = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "UNKNOWN: As the group was, the file would count, for plan" in text
+    assert "a new snapshot tells" in text
+    assert "--trust-reports-of" not in text, "check-target has no such option"
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+@pytest.mark.xdist_group("spark")
 def test_a_file_that_would_not_count_is_told_by_its_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check-target", "target.properties", "snapshot.json", "--now", NOW]) == 0
     capsys.readouterr()

@@ -8,6 +8,7 @@ import pytest
 
 from kstream_plan.assignors.planned.target_file import parse_target
 from kstream_plan.documents.plan.files import read_plan_file
+from kstream_plan.model.answer import Answer
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.target_check import check_target_file
 from kstream_plan.simulation.target_export import (
@@ -49,6 +50,16 @@ def test_where_the_group_is_is_where_it_stays():
     assert plan.summary.moves == 0
     check = check_target_file(made.text.encode(), snapshot(), NOW_MS)
     assert (check.refusal, check.moving, check.waiting, check.unseated) == (None, 0, 0, ())
+
+
+@pytest.mark.parametrize(
+    ("late_ms", "answer", "codes"), [(0, Answer.YES, []), (3_600_000, Answer.UNKNOWN, ["old-snapshot"])]
+)
+def test_that_a_file_counts_is_known_of_a_group_that_was_just_seen(late_ms, answer, codes):
+    content = target(expires_ms=NOW_MS + 7_200_000)
+    check = check_target_file(content, snapshot(), NOW_MS + late_ms)
+    assert (check.answer, check.refusal, [doubt.code for doubt in check.doubts]) == (answer, None, codes)
+    assert check_target_file(content, snapshot(), NOW_MS + 7_200_000).answer is Answer.NO
 
 
 def test_the_way_back_ends_where_the_plan_began():

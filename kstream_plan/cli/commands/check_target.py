@@ -17,6 +17,7 @@ from kstream_plan.cli.options.running import Limited
 from kstream_plan.cli.output import write_stdout
 from kstream_plan.cli.pages import draw_pages
 from kstream_plan.documents.target_file import target_content
+from kstream_plan.model.answer import Answer
 from kstream_plan.render.pages.target_file import check_page
 from kstream_plan.simulation.target_check import check_target_file
 
@@ -31,11 +32,11 @@ class CheckTargetOptions(Limited):
 
 @takes(CheckTargetOptions)
 def check_target(options: CheckTargetOptions) -> None:
-    """Tell whether a target file would count; exit code 3 if not."""
+    """Tell whether a target file would count; exit code 3 if not, or if that is unknown."""
     with expected_failures(debug=options.debug):
         now_ms = time.time_ns() // 1_000_000 if options.now is None else options.now
         check = check_target_file(
             target_content(options.file), only_snapshot(options.snapshot, debug=options.debug), now_ms
         )
         write_stdout(draw_pages([check_page(check, str(options.file))]))
-    raise typer.Exit(ExitCode.DONE if check.refusal is None else ExitCode.POLICY)
+    raise typer.Exit(ExitCode.DONE if check.answer is Answer.YES else ExitCode.POLICY)

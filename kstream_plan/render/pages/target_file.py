@@ -8,7 +8,7 @@ from kstream_plan.model.answer import Answer
 from kstream_plan.model.note import Remarks
 from kstream_plan.model.target_refusals import REFUSALS
 from kstream_plan.model.times import format_time
-from kstream_plan.render.page import Fact, Page, Table, answer_tone, columns_of, remark_lines, text_row
+from kstream_plan.render.page import Fact, Page, Table, answer_tone, as_sentence, columns_of, remark_lines, text_row
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.numbers import count, duration, utc
 from kstream_plan.simulation.target_check import TargetCheck
@@ -46,7 +46,7 @@ def export_refused_page(error: ExportRefusedError) -> Page:
 
 def check_page(check: TargetCheck, path: str) -> Page:
     """Return whether a target file would count for a group as it is."""
-    answer = Answer.YES if check.refusal is None else Answer.NO
+    answer = check.answer
     title = f"{printable(check.application_id)}: target file {printable(path)}"
     if check.refusal is not None:
         return Page(
@@ -64,7 +64,8 @@ def check_page(check: TargetCheck, path: str) -> Page:
         tone=answer_tone(answer),
         answer=answer,
         sentences=(
-            f"The file would count, for plan {check.plan}.",
+            f"{'As the group was, the' if check.doubts else 'The'} file would count, for plan {check.plan}.",
+            *(as_sentence(doubt.message) for doubt in check.doubts),
             f"{count(check.moving, 'stateful task')} would change owner; {count(check.waiting, 'task')} and "
             f"{count(check.standbys_waiting, 'standby', 'standbys')} would warm up first.",
             *(f"{process_id} has no slot and gets nothing." for process_id in check.unseated),
