@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,6 +39,7 @@ EVERY_MS = 1_000
 #: A rebalance is seen within one poll, and so much more.
 LATE_MS = 2_000
 _KEYS = 200
+_RESTORED_AT_ONCE = ("--restore-rate", "100000/s")
 
 
 class Running(NamedTuple):
@@ -62,6 +65,12 @@ class Running(NamedTuple):
         command = self.command("wait", *words, "--give-up-after", give_up_after)
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
+    def scrape(self, folder: Path) -> None:
+        """Add a scrape of each instance to a folder."""
+        for instance, url in self.application.metrics_urls.items():
+            with urllib.request.urlopen(url, timeout=20) as page:
+                (folder / f"{instance}-{time.time_ns()}.prom").write_bytes(page.read())
+
     def decided_ms(self) -> Mapping[int, int]:
         """Return when the broker wrote each generation's assignment."""
         with KafkaCluster(self.broker.address, {}) as cluster:
@@ -78,35 +87,62 @@ def running_group(
     partitions: int,
     settings: Mapping[str, object] = SETTINGS,
     of_instance: Mapping[str, Mapping[str, object]] | None = None,
+    keys: int = _KEYS,
+    while_restoring: Callable[[Running], object] = lambda _: None,
 ) -> Iterator[Running]:
-    """Start a group, and wait until it has settled and every copy has caught up; it ends with the block."""
+    """Start a group, and wait until it has settled and every copy has caught up; it ends with the block.
+
+    Args:
+        broker: where it runs.
+        folder: its files.
+        application_id: its name.
+        instances: who runs it.
+        partitions: the number of its stateful tasks.
+        settings: of all instances.
+        of_instance: more of them, by instance.
+        keys: records in the store of each task.
+        while_restoring: what is done once it has settled, and before its copies have caught up.
+    """
     properties = folder / "app.properties"
     properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
     home = folder / "application"
     home.mkdir()
     with Application(broker, home, application_id, settings, of_instance, with_metrics=True) as application:
         application.create_topics(orders=partitions, audit=3)
-        broker.produce(f"{application_id}-orders", partitions, _KEYS)
+        broker.produce(f"{application_id}-orders", partitions, keys)
         for instance in instances:
             application.start(instance, PROCESS_IDS[instance])
         application.settled(instances=len(instances), seconds=600)
         group = Running(broker, application, properties)
+        while_restoring(group)
         until(lambda: group.wait("caught-up", *group.metrics).returncode == 0, "the copies to catch up")
         yield group
 
 
-def planned(running: Running, folder: Path, *instances: str) -> Path:
-    """Save the plan of what follows if instances join whose process ids are known."""
+def planned(
+    running: Running,
+    folder: Path,
+    *instances: str,
+    measured: Sequence[str] = (),
+    known: Sequence[str] = _RESTORED_AT_ONCE,
+) -> Path:
+    """Save the plan of what follows if instances join whose process ids are known.
+
+    Args:
+        running: the group.
+        folder: where the plan is put.
+        instances: those that join.
+        measured: options of ``snapshot`` that name measurements.
+        known: options of ``simulate`` that say how fast copies restore.
+    """
     snapshot, scenario, plan = folder / "snapshot.json", folder / "scenario.yaml", folder / "plan.json"
     command = [sys.executable, "-m", "kstream_plan"]
-    subprocess.run([*command, "snapshot", *running.source, "--offsets-topic", "--out", str(snapshot)], check=True)
+    source = [*running.source, "--offsets-topic", *measured]
+    subprocess.run([*command, "snapshot", *source, "--out", str(snapshot)], check=True)
     ids = json.dumps([PROCESS_IDS[instance] for instance in instances])
     scenario.write_text(f"events: [{{join: {{process_ids: {ids}}}}}]\n")
-    known = ("--restore-rate", "100000/s", "--set", "produce.rate=0", "--stores", "persistent")
-    saved = ("--out", str(plan), "--output", "json")
-    subprocess.run(
-        [*command, "simulate", str(snapshot), str(scenario), *known, *saved], capture_output=True, check=True
-    )
+    options = [*known, "--set", "produce.rate=0", "--stores", "persistent", "--out", str(plan), "--output", "json"]
+    subprocess.run([*command, "simulate", str(snapshot), str(scenario), *options], capture_output=True, check=True)
     return plan
 
 
