@@ -65,7 +65,7 @@ class Course:
         ends_ms: when the group is expected to have settled, since 1970; ``None``: unknown.
         restoring: the copies that have not caught up, in task order.
         stage: where it stands.
-        doubts: why it is unknown whether it has settled; none: it is known.
+        doubts: why it is unknown whether it has settled; none: it is known, or a rebalance is due.
         elsewhere: of a group whose rebalances nobody records, the tasks that run elsewhere than at the plan's end, once
             it has its members.
     """
@@ -143,10 +143,8 @@ class Follower:
         if new or self._decided != decided:
             self._decided = decided
             self._rest, self._rest_from_ms = self._planned_anew(snapshot, now_ms), now_ms
-        restoring = self._restoring(snapshot)
-        options = replace(self._options, now_ms=now_ms)
-        notes = asked_moment(snapshot, options, ()).doubts
-        doubts = () if self._awaits_event() else tuple(dict.fromkeys(note.message for note in notes))
+        options, next_ms = replace(self._options, now_ms=now_ms), self._next_ms(snapshot)
+        doubts = self._doubts(snapshot, options) if self._rest is None or (next_ms or 0) < now_ms else ()
         is_recorded = snapshot.group_protocol == "classic"
         elsewhere = None if is_recorded else differs_from_end(self._plan, snapshot)
         return Course(
@@ -155,9 +153,9 @@ class Follower:
             snapshot=snapshot,
             comparison=self._comparison,
             rest=self._rest,
-            next_ms=self._next_ms(snapshot),
+            next_ms=next_ms,
             ends_ms=self._ends_ms(),
-            restoring=restoring,
+            restoring=self._restoring(snapshot),
             stage=self._stage(snapshot, doubts)
             if is_recorded
             else self._stage_by_placement(snapshot, elsewhere, options),
@@ -172,6 +170,12 @@ class Follower:
         rest = plan_of(snapshot, replace(self._options, now_ms=now_ms, floor=False, ranges=False))
         is_over = not rest.rounds or (snapshot.decision is not None and rest.rounds[0].trigger is Trigger.MANUAL)
         return None if is_over else rest
+
+    def _doubts(self, snapshot: Snapshot, options: PlanOptions) -> tuple[str, ...]:
+        """Return why it is unknown whether the group has settled; none while it waits for what is to happen to it."""
+        if self._awaits_event():
+            return ()
+        return tuple(dict.fromkeys(note.message for note in asked_moment(snapshot, options, ()).doubts))
 
     def _restoring(self, snapshot: Snapshot) -> tuple[RestoringCopy, ...]:
         group, limit = snapshot.state.group, snapshot.config.acceptable_recovery_lag
