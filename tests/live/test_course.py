@@ -17,7 +17,7 @@ from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Join, NewInstance, Scenario
 from kstream_plan.plans import Plan
 from kstream_plan.render.answers import to_json
-from kstream_plan.render.pages.follow import follow_message, follow_page
+from kstream_plan.render.pages.follow import follow_message, follow_page, follow_remarks
 from kstream_plan.render.terminal import to_terminal
 from kstream_plan.simulation.simulate import simulate
 from kstream_plan.snapshots.leader_log.history import checked_rows
@@ -127,6 +127,16 @@ def test_events_are_as_their_schema_says() -> None:
         schema.validate(document)
         assert document["message"] == follow_message(event)
     assert document_of("follow").kind == "follow"
+
+
+def test_the_last_event_says_what_is_assumed_as_diff_does() -> None:
+    last = events_of("drain")[-1]
+    assert last.course is not None
+    assert last.course.comparison is not None
+    remarks = last.course.comparison.remarks
+    assert follow_remarks(last) == remarks
+    document = json.loads(to_json(last))
+    assert [note["message"] for note in document["assumptions"]] == [note.message for note in remarks.assumptions]
 
 
 def test_what_people_see() -> None:

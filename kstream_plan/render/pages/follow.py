@@ -68,9 +68,10 @@ def _names(course: Course) -> Names:
     return Names(course.plan.group if course.comparison is None else course.comparison.group)
 
 
-def follow_remarks(_event: Event) -> Remarks:
-    """Return the lines of an event: it has none."""
-    return Remarks()
+def follow_remarks(event: Event) -> Remarks:
+    """Return the lines of an event: those of ``diff`` at the end, else none."""
+    comparison = None if event.course is None else event.course.comparison
+    return Remarks() if comparison is None or event.kind is not EventKind.END else comparison.remarks
 
 
 def _begin(course: Course) -> str:

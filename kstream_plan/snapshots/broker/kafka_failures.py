@@ -110,6 +110,8 @@ def _meaning(errors: Any, error: Exception, where: str, reason: str) -> tuple[st
         return "access is denied", "grant the principal DescribeConfigs on the group"
     if isinstance(error, errors.UnsupportedCodecError):
         return f"the records are compressed: {reason}", "pip install 'kafka-python[lz4,snappy,zstd]'"
+    if "ECONNREFUSED" in reason:
+        return f"the connection is refused: {reason}", "check that a broker listens at this address, and its port"
     meanings: tuple[tuple[tuple[type[Exception], ...], str, str], ...] = (
         ((errors.GroupAuthorizationFailedError,), "access is denied", "grant the principal Describe on the group"),
         (

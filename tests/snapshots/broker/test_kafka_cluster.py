@@ -166,7 +166,8 @@ FAILURES = [
     (errors.UnsupportedSaslMechanismError("PLAIN"), "the login is refused: PLAIN", "sasl.mechanism"),
     (errors.KafkaConfigurationError("bad"), "the connection is not secure: bad", "truststore"),
     (errors.KafkaTimeoutError(""), "no answer: KafkaTimeoutError", "advertised listeners"),
-    (ConnectionRefusedError("refused"), "no answer: refused", "check the address"),
+    (OSError("unable to connect"), "no answer: unable to connect", "check the address"),
+    (errors.KafkaConnectionError("111 ECONNREFUSED"), "the connection is refused: 111", "check that a broker listens"),
     (errors.UnsupportedCodecError("no lz4"), "the records are compressed: no lz4", "pip install 'kafka-python[lz4"),
     (errors.UnknownServerError("[Error -1] UnknownServerError: odd"), "the request failed", "release 2.6 or newer"),
 ]
