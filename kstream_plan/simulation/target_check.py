@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from kstream_plan.assignors.planned.assign import members_and_tasks
 from kstream_plan.assignors.planned.decide import decide
-from kstream_plan.model import NOBODY, Note, Snapshot
+from kstream_plan.assignors.planned.target_file import parse_target
+from kstream_plan.model import NOBODY, Group, Note, Snapshot
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.starting_state import seated
 from kstream_plan.planner.options import PlanOptions
@@ -27,15 +28,16 @@ class TargetCheck:
     """What the class in the application would say of a target file.
 
     ``refusal`` is the code for which it does not count, ``plan`` the id of its plan; one of both is ``None``.
-    ``slots`` are pairs of a slot and the process id of who sits there; ``unseated`` are the members without a slot.
-    ``waiting`` and ``standbys_waiting`` are how many tasks and standbys have to warm up first, ``moving`` how many
-    stateful tasks change their owner. ``doubts`` are why the group may be another one by now.
+    ``slots`` are pairs of a slot of the file and the process id of who sits there, ``None``: nobody yet; ``unseated``
+    are the members of the ``group`` without a slot. ``waiting`` and ``standbys_waiting`` are how many tasks and copies
+    have to warm up first, ``moving`` how many stateful tasks change their owner. ``doubts`` are why the group may be
+    another one by now.
     """
 
-    application_id: str
+    group: Group
     refusal: str | None
     plan: str | None
-    slots: tuple[tuple[str, str], ...]
+    slots: tuple[tuple[str, str | None], ...]
     unseated: tuple[str, ...]
     moving: int
     waiting: int
@@ -52,22 +54,23 @@ class TargetCheck:
 
 def check_target_file(content: bytes, snapshot: Snapshot, now_ms: int) -> TargetCheck:
     """Return what the group would make of a file if it rebalanced at ``now_ms``, milliseconds since 1970."""
-    group = members_and_tasks(seated(snapshot.state), snapshot.config)
-    followed, decision = decide(group, content, now_ms)
+    members = members_and_tasks(seated(snapshot.state), snapshot.config)
+    followed, decision = decide(members, content, now_ms)
     target = followed.target
-    ids = [member.process_id for member in group.members]
-    taken = {place for _, place in target.slots}
+    ids = [member.process_id for member in members.members]
+    taken = {name: ids[place] for name, place in target.slots}
+    slots = () if followed.refusal is not None else parse_target(content).slots
     moving = sum(
-        target.active[task] not in (NOBODY, group.owner[task]) and group.owner[task] != NOBODY
-        for task in group.stateful
+        target.active[task] not in (NOBODY, members.owner[task]) and members.owner[task] != NOBODY
+        for task in members.stateful
     )
     doubts = asked_moment(snapshot, PlanOptions(now_ms=now_ms), ()).doubts
     return TargetCheck(
-        application_id=snapshot.state.group.application_id,
+        group=snapshot.state.group,
         refusal=followed.refusal,
         plan=followed.plan,
-        slots=tuple((name, ids[place]) for name, place in target.slots),
-        unseated=tuple(process_id for place, process_id in enumerate(ids) if place not in taken),
+        slots=tuple((slot.name, taken.get(slot.name)) for slot in slots),
+        unseated=tuple(process_id for process_id in ids if process_id not in taken.values()),
         moving=moving,
         waiting=len(decision.waiting),
         standbys_waiting=len(decision.standbys_waiting),

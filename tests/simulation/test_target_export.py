@@ -9,6 +9,7 @@ import pytest
 from kstream_plan.assignors.planned.target_file import parse_target
 from kstream_plan.documents.plan.files import read_plan_file
 from kstream_plan.model.answer import Answer
+from kstream_plan.render.pages.target_file import check_page
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.target_check import check_target_file
 from kstream_plan.simulation.target_export import (
@@ -50,6 +51,14 @@ def test_where_the_group_is_is_where_it_stays():
     assert plan.summary.moves == 0
     check = check_target_file(made.text.encode(), snapshot(), NOW_MS)
     assert (check.refusal, check.moving, check.waiting, check.unseated) == (None, 0, 0, ())
+    assert None not in dict(check.slots).values()
+
+
+def test_slots_that_nobody_has_yet_are_named():
+    check = check_target_file(TARGET, snapshot(), NOW_MS)
+    assert [name for name, process_id in check.slots if process_id is None] == ["s2", "s5"]
+    page = check_page(check, "target.properties")
+    assert "Nobody has slots s2, s5 yet: their tasks stay where they are until instances join." in page.sentences
 
 
 @pytest.mark.parametrize(

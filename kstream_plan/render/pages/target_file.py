@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kstream_plan.model.answer import Answer
-from kstream_plan.model.note import Remarks
+from kstream_plan.model.note import Remarks, name_list
 from kstream_plan.model.target_refusals import REFUSALS
 from kstream_plan.model.times import format_time
 from kstream_plan.render.page import Fact, Page, Table, answer_tone, as_sentence, columns_of, remark_lines, text_row
 from kstream_plan.render.text.escape import printable
+from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, utc
 from kstream_plan.simulation.target_check import TargetCheck
 from kstream_plan.simulation.target_export import Export, ExportRefusedError
@@ -47,7 +48,7 @@ def export_refused_page(error: ExportRefusedError) -> Page:
 def check_page(check: TargetCheck, path: str) -> Page:
     """Return whether a target file would count for a group as it is."""
     answer = check.answer
-    title = f"{printable(check.application_id)}: target file {printable(path)}"
+    title = f"{printable(check.group.application_id)}: target file {printable(path)}"
     if check.refusal is not None:
         return Page(
             title=title,
@@ -58,7 +59,12 @@ def check_page(check: TargetCheck, path: str) -> Page:
                 "The application would decide without a plan.",
             ),
         )
-    rows = [text_row(name, process_id) for name, process_id in check.slots]
+    names = Names(check.group)
+    empty = [name for name, process_id in check.slots if process_id is None]
+    rows = [
+        text_row(name, "nobody yet" if process_id is None else names.instance(process_id))
+        for name, process_id in check.slots
+    ]
     return Page(
         title=title,
         tone=answer_tone(answer),
@@ -68,10 +74,18 @@ def check_page(check: TargetCheck, path: str) -> Page:
             *(as_sentence(doubt.message) for doubt in check.doubts),
             f"{count(check.moving, 'stateful task')} would change owner; {count(check.waiting, 'task')} and "
             f"{count(check.standbys_waiting, 'standby', 'standbys')} would warm up first.",
-            *(f"{process_id} has no slot and gets nothing." for process_id in check.unseated),
+            *_empty(empty),
+            *(f"{names.instance(process_id)} has no slot and gets nothing." for process_id in check.unseated),
         ),
         tables=(Table("Slots", columns_of("Slot", "Instance"), tuple(rows)),),
     )
+
+
+def _empty(slots: Sequence[str]) -> Iterator[str]:
+    if len(slots) == 1:
+        yield f"Nobody has slot {slots[0]} yet: its tasks stay where they are until an instance joins."
+    elif slots:
+        yield f"Nobody has slots {name_list(slots)} yet: their tasks stay where they are until instances join."
 
 
 def _sentences(export: Export) -> Iterator[str]:
