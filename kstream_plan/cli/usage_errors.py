@@ -18,6 +18,11 @@ from kstream_plan.documents.option_aliases import ALIASES
 from kstream_plan.errors import UsageError
 from kstream_plan.pages.sections import page_names
 
+#: What Typer adds of words that are spelled alike.
+_SPELLED_ALIKE = re.compile(r" Did you mean| \(Possible options")
+#: What other tools call options of this one.
+_OF_OTHER_TOOLS = {"--brokers": "--bootstrap-server", "--interval": "--every", "--poll": "--every"}
+
 
 def usage_error(error: Any, arguments: Sequence[str], app: typer.Typer) -> UsageError:
     """Return what Typer says of wrong usage in the form of all other errors.
@@ -35,7 +40,7 @@ def _place_and_sentence(error: Any) -> tuple[str, str]:
     """Return which option or argument is wrong, if it is one, and what is wrong with it."""
     parameter = getattr(error, "param", None)
     if parameter is None:
-        text = error.format_message().partition(" Did you mean")[0].rstrip(".")  # the fix says so
+        text = _SPELLED_ALIKE.split(error.format_message())[0].rstrip(".")  # the fix says so
         return "", text[:1].lower() + text[1:]
     if parameter.param_type_name == "option":
         source = option_source(error.ctx, parameter)
@@ -78,6 +83,7 @@ def _option(argument: str, options: Sequence[str]) -> str:
     if not argument.startswith("--") or argument == "--":
         return argument
     option, equals, value = argument.partition("=")
+    option = _OF_OTHER_TOOLS.get(option, option)
     matches = get_close_matches(option, [*options, "--help"], n=1, cutoff=0.7)
     return f"{matches[0]}{equals}{value}" if matches else argument
 

@@ -291,3 +291,22 @@ class TestStream:
         while not stream.ended:
             pass
         assert stream.so_far().read() == b"one\ntw"
+
+
+@pytest.mark.parametrize(
+    ("words", "fix"),
+    [
+        (["wait", "settled", "--poll", "5s"], "kstream-plan wait settled --every 5s"),
+        (["follow", "--interval", "5s"], "kstream-plan follow --every 5s"),
+        (["follow", "--brokers=b:9092"], "kstream-plan follow --bootstrap-server=b:9092"),
+        (["wait", "settled", "--give-up", "3m"], "kstream-plan wait settled --give-up-after 3m"),
+        (["wait", "settled", "--output", "json"], "see kstream-plan wait --help"),
+    ],
+)
+def test_an_option_under_another_tool_s_name_is_the_one_that_is_meant(
+    words: list[str], fix: str, capsys: Capture
+) -> None:
+    assert run(words) == 2
+    error = capsys.readouterr().err
+    assert error.endswith(f"Fix: {fix}\n")
+    assert "Possible options" not in error, "what is merely spelled alike is not meant"
