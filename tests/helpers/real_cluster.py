@@ -6,6 +6,7 @@ import base64
 import fcntl
 import json
 import os
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -259,6 +260,10 @@ class Application:
         assert process.stdin is not None
         process.stdin.close()
         process.wait(_END_SECONDS)
+
+    def lose_stores(self, instance: str) -> None:
+        """Take an instance's disk while it is away, as if its stores were in memory."""
+        shutil.rmtree(self._folder / instance)
 
     def kill(self, instance: str) -> None:
         """End an instance at once, as ``kill -9`` does."""
