@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kstream_plan.assignors import Assignor
 from kstream_plan.designs.classic.coordinator import ClassicCoordinator, ClassicTurn, phases
 from kstream_plan.designs.classic.next_rebalance import TYPICAL, Clock
-from kstream_plan.designs.classic.on_arrays import MOST_PROBES, OnArrays, Pace, Probes, arrays_for
+from kstream_plan.designs.classic.on_arrays import MOST_PROBES, Arrays, OnArrays, Pace, Probes, are_for
 from kstream_plan.designs.classic.stuck_or_cyclic import repeated
 from kstream_plan.model import GroupState, Rates
 from kstream_plan.model.settings import AssignmentConfig
@@ -134,17 +134,16 @@ class CoordinatorOnArrays(ClassicCoordinator):
         if self._previous is None or not self._fits or len(self._found) > MOST_PROBES or older:
             return None
         decision = self._previous[1]
-        arrays = arrays_for(state.group, decision, self._config)
-        if arrays is None:
+        if not are_for(state.group, self._config):
             return None
-        arrays.clean_by(self._cleaner)
+        arrays = Arrays(state.group, decision.target, self._config, self._cleaner)
         probes = Probes()
         for found in self._found:
-            if not arrays.load_state(found, {}):
+            if not arrays.copies.load_state(found, {}):
                 return None
-            arrays.decide()
-            probes.period(arrays)
-        if not arrays.load_state(state, self._revoked_by):
+            arrays.decision.decide()
+            probes.period(arrays.cycles)
+        if not arrays.copies.load_state(state, self._revoked_by):
             return None
         self._probes, limit = probes, self._config.acceptable_recovery_lag
         if self._maker is None or self._maker.group is not state.group or self._maker.limits[1] != limit:

@@ -17,7 +17,7 @@ from kstream_plan.model import Group, GroupState, Note, Snapshot
 from kstream_plan.model.note import count, name_list
 from kstream_plan.model.releases import MODELLED_STREAMS, NO_COPY_NO_TEMPORARY, WARM_UPS_IN_ORDER, modelled_as
 from kstream_plan.model.scenario import Scenario
-from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.model.starting_state import seated
 from kstream_plan.model.times import duration, duration_span, utc
 from kstream_plan.plans import HandOver, LowerBounds, MemberLeft, Trigger
@@ -81,9 +81,10 @@ class Classic(Design):
         return self.assignor == "high-availability" and self.protocol == "cooperative" and is_newest
 
     def is_quick(self, snapshot: Snapshot) -> bool:
-        """Tell whether such a group has one standby a task at most, and is played on arrays."""
-        has_few = snapshot.config.num_standby_replicas <= 1
-        return self._on_arrays and has_few and are_for(snapshot.state.group, snapshot.config)
+        """Tell whether a group has stateful tasks alone, with one standby at most: that decides how many draws there are."""
+        group, config = snapshot.state.group, snapshot.config
+        is_usual = config.num_standby_replicas <= 1 and config.acceptable_recovery_lag < MAX_LONG
+        return self._on_arrays and is_usual and are_for(group, config)
 
     def fitted_to(self, snapshot: Snapshot) -> Classic:
         """Return the same design by the rules of the release that runs."""

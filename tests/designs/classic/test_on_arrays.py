@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import replace
 
 import pytest
@@ -28,10 +27,6 @@ from kstream_plan.plans.step_rows import StepMaker
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers.stateful_groups import stateful_case, with_rates
-
-pytest.importorskip(
-    "kstream_plan.designs.classic.compiled.group_arrays", reason="installed where there is a C compiler"
-)
 
 GROUPS = int(os.environ.get("KSTREAM_PLAN_GROUPS", "500"))
 PARTS = 20
@@ -205,15 +200,6 @@ def test_what_happens_may_be_ever_so_late(seed: int, monkeypatch: pytest.MonkeyP
         late = Scenario(events=(*scenario.events, Join(at_ms=at_ms, instances=(NewInstance(threads=1),))))
         expected = as_text(with_objects(monkeypatch, snapshot, late, PlanOptions(max_rounds=200), whole=False))
         assert as_text(outcome(snapshot, late, PlanOptions(max_rounds=200), whole=False)) == expected
-
-
-def test_without_compiled_code_objects_are_played(decisions: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    snapshot, scenario = of_two_joining(3)
-    expected = as_text(outcome(snapshot, scenario, PlanOptions(), whole=True))
-    monkeypatch.setitem(sys.modules, "kstream_plan.designs.classic.compiled.group_arrays", None)
-    decisions[0] = 0
-    assert as_text(outcome(snapshot, scenario, PlanOptions(), whole=True)) == expected
-    assert decisions == [0]
 
 
 def test_what_was_decided_before_is_not_made_of_arrays_that_have_gone_on(monkeypatch: pytest.MonkeyPatch) -> None:
