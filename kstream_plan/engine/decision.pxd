@@ -23,7 +23,9 @@ cdef class Decision:
     cdef int32_t[::1] first_dealt, following
     cdef readonly Load spread  # how many tasks each instance has
     cdef ThreadAssignment split
-    cdef int32_t[::1] load, no_load  # by consumer
+    cdef int32_t[::1] load, copy_load, no_load  # by consumer
+    cdef bint roles_apart, any_temporary
+    cdef int8_t[::1] stopping  # by consumer: whether it gives up everything before it joins
     cdef int32_t[::1] withheld_by, nobody  # by place: who has to give the task up first (-1: nobody)
     # by place: whether the new owner has a copy until then, whether copies are not where the seats are
     cdef int8_t[::1] temporary, changed
@@ -50,7 +52,8 @@ cdef class Decision:
     )
     cdef void _list_dealt(self) noexcept
     @cython.locals(
-        split=ThreadAssignment, begin=int32_t, width=Py_ssize_t, threads=Py_ssize_t, at=int32_t, number=Py_ssize_t
+        split=ThreadAssignment, begin=int32_t, width=Py_ssize_t, threads=Py_ssize_t, at=int32_t, number=Py_ssize_t,
+        load=int32_t[::1]
     )
     cdef void _deal(self, int32_t instance, int32_t first, bint active) except *
     cdef void _add_more_reporters(self, Py_ssize_t place, int32_t instance, int32_t begin) except *
@@ -58,9 +61,11 @@ cdef class Decision:
     cdef void _withhold(self) except *
     @cython.locals(
         copies=Copies, held=Py_ssize_t, first=Py_ssize_t, old=int32_t, new=int32_t, instance=int32_t, at=Py_ssize_t, number=Py_ssize_t,
-        seat=Py_ssize_t
+        seat=Py_ssize_t, has_state=bint
     )
     cdef void _withhold_task(self, Py_ssize_t place) noexcept
+    @cython.locals(owner=int32_t)
+    cdef int32_t revoked_by(self, Py_ssize_t place) noexcept
     @cython.locals(first=Py_ssize_t, number=Py_ssize_t, seat=Py_ssize_t, instance=int32_t, role=int8_t, at=Py_ssize_t)
     cdef Py_ssize_t fill_seats(self, Py_ssize_t place) noexcept
     cdef int8_t role_of(self, Py_ssize_t seat) noexcept

@@ -10,7 +10,7 @@ What neither copies nor seats changed since the decision before is taken over fr
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import numpy as np
@@ -21,7 +21,7 @@ from kstream_plan.engine.copies import Copies
 from kstream_plan.engine.load import Load
 from kstream_plan.engine.task_movement import TaskMovement
 from kstream_plan.engine.thread_assignment import ThreadAssignment
-from kstream_plan.model import Group, Holding, Target
+from kstream_plan.model import Group, Holding
 
 Column: TypeAlias = "array[int]"
 
@@ -32,21 +32,27 @@ class Decision:
     Args:
         copies: what is on disk, and who owns what.
         group: who takes part.
-        target: of its assignor.
-        warm_ups: ``max.warmup.replicas``.
-        hash_order: as of :class:`~kstream_plan.engine.thread_assignment.ThreadAssignment`.
+        movement: the seats on instances.
+        split: what deals an instance's tasks, by their indices, to its consumers.
+        roles_apart: as releases before 3.2 do, copies are dealt as if there were no active tasks.
+        stopping: consumers that give up everything before they join: nobody owns what they had.
+        any_temporary: as releases before 3.5.2 do, the new owner of what is withheld holds it as a standby meanwhile
+            even if its instance has no state of it.
     """
 
     def __init__(
         self,
         copies: Copies,
         group: Group,
-        target: Target,
-        warm_ups: int,
-        hash_order: Callable[[list[int]], list[int]],
+        movement: TaskMovement,
+        split: ThreadAssignment,
+        *,
+        roles_apart: bool = False,
+        stopping: Iterable[int] = (),
+        any_temporary: bool = False,
     ) -> None:
-        self.copies = copies
-        self.movement = TaskMovement(group, target, self.copies.limit, warm_ups)
+        self.copies, self.movement, self.split = copies, movement, split
+        self.roles_apart, self.any_temporary = roles_apart, any_temporary
         self.tasks, self.instances, self.consumers = len(group.stateful), len(group.instances), len(group.consumer_ids)
         self.slots, self.width = self.movement.slots, self.movement.width
         seats = self.tasks * self.width
@@ -54,9 +60,10 @@ class Decision:
         self.touched, self.unlike = zeros("b", self.instances + 1), zeros("b", self.tasks)  # the first one is nobody
         self.first_dealt = array("i", [-1]) * (2 * self.instances)
         self.spread = Load(group)
-        hashes = [group.table_hashes[task] for task in group.stateful]
-        self.split = ThreadAssignment(hashes, max(group.capacities), hash_order)
-        self.load, self.no_load = zeros("i", self.consumers), zeros("i", self.consumers)
+        self.load, self.copy_load = zeros("i", self.consumers), zeros("i", self.consumers)
+        self.no_load, self.stopping = zeros("i", self.consumers), zeros("b", self.consumers)
+        for consumer in stopping:
+            self.stopping[consumer] = 1
         self.withheld_by, self.nobody = array("i", [-1]) * self.tasks, array("i", [-1]) * self.tasks
         self.temporary, self.changed = zeros("b", self.tasks), zeros("b", self.tasks)
         self.revoking, self.waiting = zeros("b", self.consumers), zeros("b", self.consumers)
@@ -122,6 +129,7 @@ class Decision:
     def _split_over_consumers(self) -> None:
         """Give the seats of each instance that is touched to its consumers: active tasks, then copies."""
         self.load[:] = self.no_load
+        self.copy_load[:] = self.no_load
         self._list_dealt()
         for instance in range(self.instances):
             if self.touched[instance + 1]:
@@ -142,19 +150,20 @@ class Decision:
     def _deal(self, instance: int, first: int, active: bool) -> None:
         """Deal an instance's seats; its lags count only where not everybody gets back what it reported."""
         split, begin, width = self.split, self.copies.first_of[instance], self.width
+        load = self.load if active or not self.roles_apart else self.copy_load
         threads, at, number = self.copies.first_of[instance + 1] - begin, first, 0
         split.clear()
         while at >= 0:
-            split.add(at // width, max(-1, self.reporters[at] - begin))
+            split.add(self.copies.task_of[at // width], max(-1, self.reporters[at] - begin))
             if self.copies.any_more_reporters:
                 self._add_more_reporters(at // width, instance, begin)
             at = self.following[at]
-        if not split.give_back(self.load, begin, threads):
+        if not split.give_back(load, begin, threads):
             at = first
             while at >= 0:
                 split.lags[number] = self.copies.lag_on(at // width, instance)
                 number, at = number + 1, self.following[at]
-            split.deal(self.load, begin, threads, active)
+            split.deal(load, begin, threads, active)
         number, at = 0, first
         while at >= 0:
             if self.consumer[at] != begin + split.given[number]:
@@ -186,11 +195,12 @@ class Decision:
         """Withhold a task, or do not; see whether its copies are where its seats are."""
         copies, held, first = self.copies, 0, place * self.width
         old, new, instance = copies.owner[place], self.consumer[first], self.movement.decided[first]
-        if old >= 0 and old != new:
+        if old >= 0 and old != new and not self.stopping[old]:
             self.withheld_by[place], self.follow_up = old, True
             self.revoking[old] = self.waiting[new] = 1
             at = copies.slot_of(place, instance)
-            self.temporary[place] = copies.instance_of[old] != instance and at >= 0 and copies.lag[at] != NONE
+            has_state = self.any_temporary or (at >= 0 and copies.lag[at] != NONE)
+            self.temporary[place] = has_state and copies.instance_of[old] != instance
         number = self.fill_seats(place)
         for at in range(place * copies.room, place * copies.room + copies.number[place]):
             held += copies.consumer[at] >= 0
@@ -199,6 +209,11 @@ class Decision:
             at = copies.slot_of(place, self.seat_instance[seat])
             if at < 0 or copies.consumer[at] != self.seat_consumer[seat] or copies.role[at] != self.seat_role[seat]:
                 self.changed[place] = 1
+
+    def revoked_by(self, place: int) -> int:
+        """Return the consumer that gave a task up, for the decision before or before it joined for this one, or -1."""
+        owner = self.copies.owner[place]
+        return owner if owner >= 0 and self.stopping[owner] else self.copies.revoked_by[place]
 
     def fill_seats(self, place: int) -> int:
         """Fill ``seat_instance``, ``seat_consumer`` and ``seat_role`` with who holds a task after the rebalance.

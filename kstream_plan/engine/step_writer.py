@@ -140,7 +140,7 @@ class StepWriter:
     def _write_started(self, place: int, old: int, seat: int) -> None:
         """Write who runs a task from now on, of which its instance had a copy (its slot) or not (-1)."""
         copies, row = self.copies, self._row(place, HAND_OVER)
-        revoked_by, in_memory = copies.revoked_by[place], copies.cleaner.in_memory
+        revoked_by, in_memory = self.decision.revoked_by(place), copies.cleaner.in_memory
         instance, consumer = self.decision.seat_instance[seat], self.decision.seat_consumer[seat]
         is_empty = in_memory and old >= 0 and copies.consumer[old] != consumer
         self.rows[row + FROM], self.rows[row + FROM_ROLE] = revoked_by, ACTIVE

@@ -20,7 +20,7 @@ from kstream_plan.protocols import Protocol
 
 
 class CoordinatorOnArrays(ClassicCoordinator):
-    """Coordinates one group by the assignor high-availability and the cooperative protocol.
+    """Coordinates one group by the assignor high-availability.
 
     The first turn of the same members and settings is made of objects, and whatever arrays are not for.
     """
@@ -130,13 +130,13 @@ class CoordinatorOnArrays(ClassicCoordinator):
         if self._on_arrays is not None and self._on_arrays.state is state:
             return self._on_arrays
         self._leave()
-        older = self._assign.laws.in_heap_order or self._rebalance.any_temporary
-        if self._previous is None or not self._fits or len(self._found) > MOST_PROBES or older:
+        if self._previous is None or not self._fits or len(self._found) > MOST_PROBES:
             return None
         decision = self._previous[1]
         if not are_for(state.group, self._config):
             return None
-        arrays = Arrays(state.group, decision.target, self._config, self._cleaner)
+        laws, protocol = self._assign.laws, self._rebalance
+        arrays = Arrays(state.group, decision.target, self._config, self._cleaner, laws, protocol)
         probes = Probes()
         for found in self._found:
             if not arrays.copies.load_state(found, {}):

@@ -72,19 +72,16 @@ class Classic(Design):
         """
         assign, rebalance = ASSIGNORS[self.assignor], PROTOCOLS[self.protocol]
         assign, rebalance = assign.of_release(self.release), rebalance.of_release(self.release)
-        coordinator = CoordinatorOnArrays if self._on_arrays else ClassicCoordinator
+        coordinator = CoordinatorOnArrays if self.assignor == "high-availability" else ClassicCoordinator
         return coordinator(assign, rebalance, config, self.clock, times_alone=self.times_alone)
 
-    @property
-    def _on_arrays(self) -> bool:
-        is_newest = WARM_UPS_IN_ORDER.is_in(self.release) and NO_COPY_NO_TEMPORARY.is_in(self.release)
-        return self.assignor == "high-availability" and self.protocol == "cooperative" and is_newest
-
     def is_quick(self, snapshot: Snapshot) -> bool:
-        """Tell whether a group has stateful tasks alone, with one standby at most: that decides how many draws there are."""
+        """Tell whether a group has stateful tasks alone, with one standby at most."""
         group, config = snapshot.state.group, snapshot.config
-        is_usual = config.num_standby_replicas <= 1 and config.acceptable_recovery_lag < MAX_LONG
-        return self._on_arrays and is_usual and are_for(group, config)
+        is_newest = WARM_UPS_IN_ORDER.is_in(self.release) and NO_COPY_NO_TEMPORARY.is_in(self.release)
+        is_usual = self.assignor == "high-availability" and self.protocol == "cooperative" and is_newest
+        has_few = config.num_standby_replicas <= 1 and config.acceptable_recovery_lag < MAX_LONG
+        return is_usual and has_few and are_for(group, config)
 
     def fitted_to(self, snapshot: Snapshot) -> Classic:
         """Return the same design by the rules of the release that runs."""

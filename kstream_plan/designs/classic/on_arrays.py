@@ -1,7 +1,7 @@
 """A classic group played on arrays by the engine: the same turns as from objects, in a fraction of the time.
 
-It is for what large groups mostly are: stateful tasks, the assignor high-availability, the cooperative protocol, and
-rates that stay the same until the next rebalance. Whatever else comes is left to the objects, which it is held to. What
+It is for what large groups mostly are: stateful tasks, the assignor high-availability, and rates that stay the same
+until the next rebalance. Whatever else comes is left to the objects, which it is held to. What
 a turn decides, and who holds what, is made when it is looked at.
 """
 
@@ -16,7 +16,8 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from kstream_plan.assignors.java.collections import hash_order
+from kstream_plan.assignors.laws import Laws
+from kstream_plan.assignors.threads.consumer_split import thread_assignment
 from kstream_plan.designs.classic.catching_up import POLL_DELAY_MS
 from kstream_plan.designs.classic.next_rebalance import Clock
 from kstream_plan.engine.advance import Advance
@@ -26,6 +27,7 @@ from kstream_plan.engine.decision import Decision
 from kstream_plan.engine.restoring import Restoring
 from kstream_plan.engine.state_cleaner import StateCleaner
 from kstream_plan.engine.step_writer import FIELDS, REASONS, StepWriter
+from kstream_plan.engine.task_movement import TaskMovement
 from kstream_plan.model import (
     Assignment,
     Group,
@@ -48,6 +50,7 @@ from kstream_plan.plans.replay import Outcome
 from kstream_plan.plans.restoring import Span
 from kstream_plan.plans.round_steps import RoundSteps
 from kstream_plan.plans.step_rows import CODES, NO_LAG, Rows, StepMaker, row_type
+from kstream_plan.protocols import Protocol
 from kstream_plan.protocols.transition import Transition
 
 T = TypeVar("T")
@@ -101,9 +104,32 @@ def are_for(group: Group, config: AssignmentConfig) -> bool:
 class Arrays:
     """The parts of the engine that play one group under one target; a draft."""
 
-    def __init__(self, group: Group, target: Target, config: AssignmentConfig, cleaner: StateCleaner) -> None:
+    def __init__(
+        self,
+        group: Group,
+        target: Target,
+        config: AssignmentConfig,
+        cleaner: StateCleaner,
+        laws: Laws,
+        protocol: Protocol,
+    ) -> None:
         self.copies = Copies(group, config.acceptable_recovery_lag, cleaner)
-        self.decision = Decision(self.copies, group, target, config.max_warmup_replicas, hash_order)
+        self.decision = Decision(
+            self.copies,
+            group,
+            TaskMovement(
+                group,
+                target,
+                config.acceptable_recovery_lag,
+                config.max_warmup_replicas,
+                in_heap_order=laws.in_heap_order,
+                caught_up_only=laws.caught_up_only,
+            ),
+            thread_assignment(group, laws),
+            roles_apart=laws.roles_apart,
+            stopping=protocol.gives_up(group),
+            any_temporary=protocol.any_temporary,
+        )
         self.steps = StepWriter(self.decision)
         self.restoring = Restoring(self.copies)
         self.advance = Advance(self.decision, self.restoring)

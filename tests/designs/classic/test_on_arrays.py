@@ -32,6 +32,8 @@ GROUPS = int(os.environ.get("KSTREAM_PLAN_GROUPS", "500"))
 PARTS = 20
 #: What they have, in turn.
 STORES: tuple[Stores | None, ...] = (None, "persistent", "in-memory")
+PROTOCOLS = ("cooperative", "cooperative", "eager", "cooperative", "mixed")
+RELEASES = (None, None, "2.8.2", "3.1.2", None, "3.2.3", "3.5.1")
 #: Of so many groups one is played with all that else may be.
 WITH_RANGES = 10
 
@@ -83,7 +85,9 @@ def test_arrays_come_to_the_same_plan(
         snapshot = replace(snapshot, stores=STORES[seed // PARTS % len(STORES)])
         if seed // PARTS % 2:
             snapshot = with_standbys(snapshot, 2 + seed // PARTS // 2 % 2)
-        options, whole = PlanOptions(max_rounds=150), seed % WITH_RANGES == part % WITH_RANGES == 0
+        snapshot = replace(snapshot, streams_version=RELEASES[seed // PARTS % len(RELEASES)])
+        protocol, whole = PROTOCOLS[seed // PARTS % len(PROTOCOLS)], seed % WITH_RANGES == part % WITH_RANGES == 0
+        options = PlanOptions(max_rounds=150, protocol=protocol)
         expected = as_text(with_objects(monkeypatch, snapshot, scenario, options, whole=whole))
         is_same = as_text(outcome(snapshot, scenario, options, whole=whole)) == expected
         assert is_same, f"seed {seed}"  # a comparison of millions of characters would take half an hour
