@@ -16,7 +16,7 @@ import numpy as np
 from kstream_plan.engine.codes import ACTIVE, NO_ROLE, NONE
 from kstream_plan.engine.columns import zeros
 from kstream_plan.engine.state_cleaner import StateCleaner
-from kstream_plan.model import LATEST, Copy, Group, GroupState, Holding
+from kstream_plan.model import LATEST, Copy, Group, GroupState, Holding, Holdings
 from kstream_plan.model.settings import MAX_LONG
 
 Column: TypeAlias = "array[int]"
@@ -64,10 +64,10 @@ class Copies:
         """Take over a state, and which consumer the last assignment made give up each task.
 
         Returns:
-            Whether it fits: whoever holds a task has a copy of it, and each task is active at one at most.
+            Whether it fits: who holds a stateful task has a copy of it, and each is active at one at most.
         """
         roles: dict[tuple[int, int], int] = {}
-        for consumer, held in enumerate(state.holdings):
+        for consumer, held in enumerate(Holdings.of(state.group, state.holdings).stateful):
             for role, of_role in enumerate(held):
                 for task in of_role:
                     roles[task, consumer] = role

@@ -23,7 +23,7 @@ cdef class Decision:
     cdef int32_t[::1] first_dealt, following
     cdef readonly Load spread  # how many tasks each instance has
     cdef ThreadAssignment split
-    cdef int32_t[::1] load, copy_load, no_load  # by consumer
+    cdef int32_t[::1] load, copy_load  # by consumer
     cdef bint roles_apart, any_temporary
     cdef int8_t[::1] stopping  # by consumer: whether it gives up everything before it joins
     cdef int32_t[::1] withheld_by, nobody  # by place: who has to give the task up first (-1: nobody)
@@ -45,7 +45,7 @@ cdef class Decision:
     cdef void _compare(self) except *
     @cython.locals(now=int32_t, was=int32_t, is_active=bint, at=Py_ssize_t)
     cdef void _touch(self, Py_ssize_t place, Py_ssize_t seat) except *
-    @cython.locals(instance=int32_t)
+    @cython.locals(instance=int32_t, consumer=Py_ssize_t)
     cdef void _split_over_consumers(self) except *
     @cython.locals(
         decided=int32_t[::1], touched=int8_t[::1], width=Py_ssize_t, seat=Py_ssize_t, first=Py_ssize_t

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from kstream_plan.engine.codes import ACTIVE, NONE, STANDBY, TEMPORARY, WARMUP
 from kstream_plan.engine.columns import zeros
@@ -24,6 +25,7 @@ from kstream_plan.engine.thread_assignment import ThreadAssignment
 from kstream_plan.model import Group, Holding
 
 Column: TypeAlias = "array[int]"
+Numbers: TypeAlias = "npt.NDArray[np.int32]"
 
 
 class Decision:
@@ -61,7 +63,7 @@ class Decision:
         self.first_dealt = array("i", [-1]) * (2 * self.instances)
         self.spread = Load(group)
         self.load, self.copy_load = zeros("i", self.consumers), zeros("i", self.consumers)
-        self.no_load, self.stopping = zeros("i", self.consumers), zeros("b", self.consumers)
+        self.stopping = zeros("b", self.consumers)
         for consumer in stopping:
             self.stopping[consumer] = 1
         self.withheld_by, self.nobody = array("i", [-1]) * self.tasks, array("i", [-1]) * self.tasks
@@ -128,11 +130,11 @@ class Decision:
 
     def _split_over_consumers(self) -> None:
         """Give the seats of each instance that is touched to its consumers: active tasks, then copies."""
-        self.load[:] = self.no_load
-        self.copy_load[:] = self.no_load
         self._list_dealt()
         for instance in range(self.instances):
             if self.touched[instance + 1]:
+                for consumer in range(self.copies.first_of[instance], self.copies.first_of[instance + 1]):
+                    self.load[consumer] = self.copy_load[consumer] = 0
                 self._deal(instance, self.first_dealt[2 * instance], True)
                 self._deal(instance, self.first_dealt[2 * instance + 1], False)
 
@@ -191,6 +193,13 @@ class Decision:
                 self._withhold_task(place)
                 self.extra_copies += self.temporary[place]
 
+    def disturb(self, revoking: Iterable[int], waiting: Iterable[int]) -> None:
+        """Let these consumers give up, or wait for, stateless tasks besides."""
+        for consumer in revoking:
+            self.revoking[consumer], self.follow_up = 1, True
+        for consumer in waiting:
+            self.waiting[consumer], self.follow_up = 1, True
+
     def _withhold_task(self, place: int) -> None:
         """Withhold a task, or do not; see whether its copies are where its seats are."""
         copies, held, first = self.copies, 0, place * self.width
@@ -243,6 +252,10 @@ class Decision:
         if seat == 0:
             return ACTIVE
         return STANDBY if seat < self.slots else WARMUP
+
+    def loads(self) -> Numbers:
+        """Return the stateful tasks that each consumer has; with ``roles_apart`` the active ones."""
+        return np.array(self.load)[: self.consumers]
 
     # -- as objects -------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from kstream_plan.designs.classic.coordinator import ClassicCoordinator, Classic
 from kstream_plan.designs.classic.next_rebalance import TYPICAL, Clock
 from kstream_plan.designs.classic.on_arrays import MOST_PROBES, Arrays, OnArrays, Pace, Probes, are_for
 from kstream_plan.designs.classic.stuck_or_cyclic import repeated
-from kstream_plan.model import GroupState, Rates
+from kstream_plan.model import GroupState, Holdings, Rates
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import Step, Trigger, Verdict
 from kstream_plan.plans.design import Ending, Lapse
@@ -56,6 +56,7 @@ class CoordinatorOnArrays(ClassicCoordinator):
         assert self._maker is not None
         decided = on_arrays.decide(self._maker, at_ms, times_alone=self._times_alone)
         assignment, transition, steps = decided.assignment, decided.transition, decided.steps
+        stateless = self._stateless_changes(state, assignment, transition, first=0)
         probes = assignment.probing_rebalance
         self._taken = ClassicTurn(
             at_ms=at_ms,
@@ -65,11 +66,12 @@ class CoordinatorOnArrays(ClassicCoordinator):
             held=transition.holdings,
             target=assignment.target,
             steps=steps,
+            stateless=stateless,
             phases=phases(
                 warms_up=decided.warms_up,
-                cuts_over=transition.follow_up or decided.starts_any,
+                cuts_over=transition.follow_up or stateless is not None or decided.starts_any,
                 settled=not transition.follow_up and not probes,
-                waits=probes and not steps,
+                waits=probes and not steps and stateless is None,
                 probes=probes,
             ),
             balance=on_arrays.balance,
@@ -141,8 +143,8 @@ class CoordinatorOnArrays(ClassicCoordinator):
         for found in self._found:
             if not arrays.copies.load_state(found, {}):
                 return None
-            arrays.decision.decide()
-            probes.period(arrays.cycles)
+            arrays.decide(Holdings.of(found.group, found.holdings).owners)
+            probes.period(arrays)
         if not arrays.copies.load_state(state, self._revoked_by):
             return None
         self._probes, limit = probes, self._config.acceptable_recovery_lag

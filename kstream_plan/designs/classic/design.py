@@ -80,7 +80,7 @@ class Classic(Design):
         group, config = snapshot.state.group, snapshot.config
         is_newest = WARM_UPS_IN_ORDER.is_in(self.release) and NO_COPY_NO_TEMPORARY.is_in(self.release)
         is_usual = self.assignor == "high-availability" and self.protocol == "cooperative" and is_newest
-        has_few = config.num_standby_replicas <= 1 and config.acceptable_recovery_lag < MAX_LONG
+        has_few = config.num_standby_replicas <= 1 and config.acceptable_recovery_lag < MAX_LONG and not group.stateless
         return is_usual and has_few and are_for(group, config)
 
     def fitted_to(self, snapshot: Snapshot) -> Classic:

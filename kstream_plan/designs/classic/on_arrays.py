@@ -1,7 +1,7 @@
 """A classic group played on arrays by the engine: the same turns as from objects, in a fraction of the time.
 
-It is for what large groups mostly are: stateful tasks, the assignor high-availability, and rates that stay the same
-until the next rebalance. Whatever else comes is left to the objects, which it is held to. What
+It is for what large groups mostly are: some stateful tasks, the assignor high-availability, and rates that stay the
+same until the next rebalance. Whatever else comes is left to the objects, which it is held to. What
 a turn decides, and who holds what, is made when it is looked at.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from hashlib import blake2b
 from itertools import chain
 from math import isfinite
 from types import MappingProxyType
@@ -16,8 +17,10 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from kstream_plan.assignors.high_availability.stateless import deal_stateless
 from kstream_plan.assignors.laws import Laws
 from kstream_plan.assignors.threads.consumer_split import thread_assignment
+from kstream_plan.assignors.threads.stateless_split import Shares, split_stateless
 from kstream_plan.designs.classic.catching_up import POLL_DELAY_MS
 from kstream_plan.designs.classic.next_rebalance import Clock
 from kstream_plan.engine.advance import Advance
@@ -29,6 +32,7 @@ from kstream_plan.engine.state_cleaner import StateCleaner
 from kstream_plan.engine.step_writer import FIELDS, REASONS, StepWriter
 from kstream_plan.engine.task_movement import TaskMovement
 from kstream_plan.model import (
+    NOBODY,
     Assignment,
     Group,
     GroupState,
@@ -37,12 +41,14 @@ from kstream_plan.model import (
     LazyHoldings,
     LazySequence,
     Movements,
+    Owners,
     Rates,
     Target,
     no_owners,
 )
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import Balance
+from kstream_plan.plans.balance import RunningBalance
 from kstream_plan.plans.design import Lapse
 from kstream_plan.plans.holdings_log import HoldingsLog
 from kstream_plan.plans.reasons import ReasonCode
@@ -51,6 +57,7 @@ from kstream_plan.plans.restoring import Span
 from kstream_plan.plans.round_steps import RoundSteps
 from kstream_plan.plans.step_rows import CODES, NO_LAG, Rows, StepMaker, row_type
 from kstream_plan.protocols import Protocol
+from kstream_plan.protocols.cooperative import stateless_owners
 from kstream_plan.protocols.transition import Transition
 
 T = TypeVar("T")
@@ -98,7 +105,35 @@ class Pace(NamedTuple):
 
 def are_for(group: Group, config: AssignmentConfig) -> bool:
     """Tell whether arrays hold such a group with such settings."""
-    return config.probing_rebalance_interval_ms <= MOST_OFTEN_MS and not group.stateless and bool(group.stateful)
+    return config.probing_rebalance_interval_ms <= MOST_OFTEN_MS and bool(group.stateful)
+
+
+class StatelessTasks:
+    """Who runs the stateless tasks of a group on arrays, decision after decision; a draft."""
+
+    def __init__(self, group: Group, config: AssignmentConfig, laws: Laws, protocol: Protocol) -> None:
+        self._group, self._config, self._laws = group, laws.settings(config), laws
+        self._stopping = protocol.gives_up(group)
+        self._counts: Sequence[int] = ()
+        self._before = self.owners = no_owners(group)
+        self.shares = Shares(self.owners, self.owners, np.zeros(0, np.int32))
+
+    def decide(self, decision: Decision, before: Owners) -> None:
+        """Deal them after the stateful ones; ``before`` says who runs each until then."""
+        if not self._group.stateless:
+            return
+        counts, known, given = decision.spread.stateful_counts(), self.shares if self._counts else None, self.shares[0]
+        if counts != self._counts:
+            self._counts, given = counts, deal_stateless(self._group, self._config, counts)
+        self.shares = split_stateless(self._group, given, decision.loads(), known, self._laws)
+        self._before = before
+        self.owners, revoking, waiting = stateless_owners(before, self.shares.consumers, self._stopping)
+        decision.disturb(revoking, waiting)
+
+    def fingerprint(self) -> bytes:
+        """Return what is decided and owned as a value that is the same if that is."""
+        owned = self._before.clip(min=NOBODY).tobytes()
+        return blake2b(owned + self.shares.consumers.tobytes(), digest_size=16).digest()
 
 
 class Arrays:
@@ -134,6 +169,16 @@ class Arrays:
         self.restoring = Restoring(self.copies)
         self.advance = Advance(self.decision, self.restoring)
         self.cycles = CycleDetection(self.decision)
+        self.stateless = StatelessTasks(group, config, laws, protocol)
+
+    def decide(self, owners: Owners) -> None:
+        """Decide, and withhold what its owner has to give up first; ``owners`` are those of the stateless tasks."""
+        self.decision.decide()
+        self.stateless.decide(self.decision, owners)
+
+    def fingerprint(self) -> tuple[Fingerprint, bytes]:
+        """Return what is decided, owned and reported at a probe, as a value that is the same if all that is."""
+        return self.cycles.fingerprint(), self.stateless.fingerprint()
 
 
 class Decided(NamedTuple):
@@ -161,7 +206,8 @@ class OnArrays:
         self._target, self._short = decision.target, decision.short_standbys
         self._owned = Holdings.of(state.group, state.holdings)
         self._log = HoldingsLog(state.group, tuple(self._owned.stateful), self._current)
-        self._nobody = no_owners(state.group)
+        self._running = RunningBalance(state.group, arrays.decision.spread)
+        self._counted = no_owners(state.group)
         self._pace: Pace | None = None
         #: how many decisions there were, and how often time went on
         self._decisions = self._lapses = 0
@@ -172,7 +218,8 @@ class OnArrays:
         ``maker`` has no other limit for reasons than that of the settings.
         """
         group, decision, writer = self.state.group, self._arrays.decision, self._arrays.steps
-        decision.decide()
+        self._arrays.decide(self._owned.owners)
+        stateless = self._arrays.stateless
         self._decisions += 1
         movement = decision.movement
         steps: RoundSteps | tuple[()] = ()
@@ -184,10 +231,11 @@ class OnArrays:
             decided, held = self._log.add(
                 steps, warmups=decision.warmup_copies, temporary=decision.extra_copies - decision.warmup_copies
             )
-        consumers = self._all(decided)
+        instances = self._lazy_holdings(partial(decision.decided_by, True), len(group.instances))
+        consumers = self._all(decided, stateless.shares.consumers)
         return Decided(
             assignment=Assignment(
-                instances=self._lazy_holdings(partial(decision.decided_by, True), len(group.instances)),
+                instances=self._all(instances, stateless.shares.instances),
                 consumers=consumers,
                 probing_rebalance=movement.movements > 0,
                 target=self._target,
@@ -197,7 +245,7 @@ class OnArrays:
             transition=Transition(
                 before=self._owned,
                 decided=consumers,
-                holdings=self._all(held),
+                holdings=self._all(held, stateless.owners),
                 revoking=frozenset(decision.revoking_consumers()),
                 waiting=frozenset(decision.waiting_consumers()),
             ),
@@ -219,7 +267,11 @@ class OnArrays:
 
     def balance(self) -> Balance:
         """Count how evenly the last decision spreads the load."""
-        return Balance(**self._arrays.decision.spread.figures())
+        instances = self._arrays.stateless.shares.instances
+        if instances is not self._counted:
+            self._running.deal(self._counted, instances)
+            self._counted = instances
+        return self._running.balance()
 
     def go_on(self, lapse: Lapse, pace: Pace, clock: Clock, *, tick: bool) -> GroupState:
         """Let copies catch up and fall behind until the next rebalance; return the group as it finds it."""
@@ -232,7 +284,8 @@ class OnArrays:
         arrays.advance.advance(lapse.from_ms, lapse.to_ms, generation, tick, clock.at_probes)
         self._lapses += 1
         self._owned = self._all(
-            LazyHoldings(len(group.consumer_ids), self._of_state(arrays.copies.owned), arrays.decision.extra_copies)
+            LazyHoldings(len(group.consumer_ids), self._of_state(arrays.copies.owned), arrays.decision.extra_copies),
+            arrays.stateless.owners,
         )
         self.state = GroupState(
             group=group,
@@ -249,7 +302,7 @@ class OnArrays:
 
     def probe(self, probes: Probes) -> int | None:
         """Return what :meth:`Probes.period` says of the decision."""
-        return probes.period(self._arrays.cycles)
+        return probes.period(self._arrays)
 
     def revoked(self) -> Mapping[int, int]:
         """Return by task the consumer that gave it up for the decision that comes."""
@@ -267,8 +320,8 @@ class OnArrays:
     def _decided(self) -> tuple[Holding, ...]:
         return self._arrays.decision.decided_by(False)
 
-    def _all(self, stateful: LazyHoldings) -> Holdings:
-        return Holdings(stateful, (), self._nobody)
+    def _all(self, stateful: LazyHoldings, owners: Owners) -> Holdings:
+        return Holdings(stateful, self.state.group.stateless, owners)
 
     def _lazy_holdings(self, make: Callable[[], tuple[Holding, ...]], length: int | None = None) -> LazyHoldings:
         length = len(self.state.group.consumer_ids) if length is None else length
@@ -291,15 +344,15 @@ class Probes:
     """Remembers the probes that were played on arrays, the newest of each kind (``stuck_or_cyclic.Recurrence``)."""
 
     def __init__(self) -> None:
-        self._newest: dict[Fingerprint, tuple[int, Remaining]] = {}
+        self._newest: dict[tuple[Fingerprint, bytes], tuple[int, Remaining]] = {}
         self._number = 0
 
-    def period(self, cycles: CycleDetection) -> int | None:
+    def period(self, arrays: Arrays) -> int | None:
         """Add a probe; return how many there are since the same was found and no copy has come closer, if ever."""
         self._number += 1
-        found = cycles.fingerprint()
+        found = arrays.fingerprint()
         earlier = self._newest.get(found)
-        self._newest[found] = self._number, cycles.behind()
-        if earlier is None or cycles.is_closer(earlier[1]):
+        self._newest[found] = self._number, arrays.cycles.behind()
+        if earlier is None or arrays.cycles.is_closer(earlier[1]):
             return None
         return self._number - earlier[0]

@@ -1,7 +1,7 @@
 """A group played on arrays comes to the same plan as one that is played with objects, to the last byte.
 
-500 random groups of stateful tasks, with standbys and tags or without, and as many whose rates are known;
-``KSTREAM_PLAN_GROUPS=10000`` plays more.
+500 random groups of stateful tasks, with standbys and tags or without, as many whose rates are known, and as many with
+stateless tasks besides; ``KSTREAM_PLAN_GROUPS=10000`` plays more.
 """
 
 from __future__ import annotations
@@ -74,13 +74,13 @@ def with_standbys(snapshot: Snapshot, number: int) -> Snapshot:
     return replace(snapshot, config=replace(snapshot.config, num_standby_replicas=number))
 
 
-@pytest.mark.parametrize("is_rated", [False, True])
+@pytest.mark.parametrize(("is_rated", "awkward"), [(False, False), (True, False), (True, True)])
 @pytest.mark.parametrize("part", range(PARTS))
 def test_arrays_come_to_the_same_plan(
-    part: int, is_rated: bool, decisions: list[int], monkeypatch: pytest.MonkeyPatch
+    part: int, is_rated: bool, awkward: bool, decisions: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for seed in range(part, GROUPS, PARTS):
-        snapshot, scenario = stateful_case(seed)
+        snapshot, scenario = stateful_case(seed, awkward=awkward)
         snapshot = with_rates(snapshot, seed) if is_rated else snapshot
         snapshot = replace(snapshot, stores=STORES[seed // PARTS % len(STORES)])
         if seed // PARTS % 2:
