@@ -1,13 +1,12 @@
 """A group played on arrays comes to the same plan as one that is played with objects, to the last byte.
 
-500 random groups of stateful tasks, with standbys and tags or without, and as many whose rates are known;
-``KSTREAM_PLAN_GROUPS=10000`` plays more.
+500 random groups of stateful tasks, with standbys and tags or without, as many whose rates are known, and as many with
+stateless tasks besides; ``KSTREAM_PLAN_GROUPS=10000`` plays more.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import replace
 
 import pytest
@@ -29,14 +28,12 @@ from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers.stateful_groups import stateful_case, with_rates
 
-pytest.importorskip(
-    "kstream_plan.designs.classic.compiled.group_arrays", reason="installed where there is a C compiler"
-)
-
 GROUPS = int(os.environ.get("KSTREAM_PLAN_GROUPS", "500"))
 PARTS = 20
 #: What they have, in turn.
 STORES: tuple[Stores | None, ...] = (None, "persistent", "in-memory")
+PROTOCOLS = ("cooperative", "cooperative", "eager", "cooperative", "mixed")
+RELEASES = (None, None, "2.8.2", "3.1.2", None, "3.2.3", "3.5.1")
 #: Of so many groups one is played with all that else may be.
 WITH_RANGES = 10
 
@@ -77,18 +74,20 @@ def with_standbys(snapshot: Snapshot, number: int) -> Snapshot:
     return replace(snapshot, config=replace(snapshot.config, num_standby_replicas=number))
 
 
-@pytest.mark.parametrize("is_rated", [False, True])
+@pytest.mark.parametrize(("is_rated", "awkward"), [(False, False), (True, False), (True, True)])
 @pytest.mark.parametrize("part", range(PARTS))
 def test_arrays_come_to_the_same_plan(
-    part: int, is_rated: bool, decisions: list[int], monkeypatch: pytest.MonkeyPatch
+    part: int, is_rated: bool, awkward: bool, decisions: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for seed in range(part, GROUPS, PARTS):
-        snapshot, scenario = stateful_case(seed)
+        snapshot, scenario = stateful_case(seed, awkward=awkward)
         snapshot = with_rates(snapshot, seed) if is_rated else snapshot
         snapshot = replace(snapshot, stores=STORES[seed // PARTS % len(STORES)])
         if seed // PARTS % 2:
             snapshot = with_standbys(snapshot, 2 + seed // PARTS // 2 % 2)
-        options, whole = PlanOptions(max_rounds=150), seed % WITH_RANGES == part % WITH_RANGES == 0
+        snapshot = replace(snapshot, streams_version=RELEASES[seed // PARTS % len(RELEASES)])
+        protocol, whole = PROTOCOLS[seed // PARTS % len(PROTOCOLS)], seed % WITH_RANGES == part % WITH_RANGES == 0
+        options = PlanOptions(max_rounds=150, protocol=protocol)
         expected = as_text(with_objects(monkeypatch, snapshot, scenario, options, whole=whole))
         is_same = as_text(outcome(snapshot, scenario, options, whole=whole)) == expected
         assert is_same, f"seed {seed}"  # a comparison of millions of characters would take half an hour
@@ -205,15 +204,6 @@ def test_what_happens_may_be_ever_so_late(seed: int, monkeypatch: pytest.MonkeyP
         late = Scenario(events=(*scenario.events, Join(at_ms=at_ms, instances=(NewInstance(threads=1),))))
         expected = as_text(with_objects(monkeypatch, snapshot, late, PlanOptions(max_rounds=200), whole=False))
         assert as_text(outcome(snapshot, late, PlanOptions(max_rounds=200), whole=False)) == expected
-
-
-def test_without_compiled_code_objects_are_played(decisions: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    snapshot, scenario = of_two_joining(3)
-    expected = as_text(outcome(snapshot, scenario, PlanOptions(), whole=True))
-    monkeypatch.setitem(sys.modules, "kstream_plan.designs.classic.compiled.group_arrays", None)
-    decisions[0] = 0
-    assert as_text(outcome(snapshot, scenario, PlanOptions(), whole=True)) == expected
-    assert decisions == [0]
 
 
 def test_what_was_decided_before_is_not_made_of_arrays_that_have_gone_on(monkeypatch: pytest.MonkeyPatch) -> None:
