@@ -85,6 +85,7 @@ class Advance:
             if copies.consumer[at] >= 0:
                 self._report(place, at)
             elif not self._report_left_over(place, at, written):
+                copies.report(place, at, -1)
                 is_changed = True
                 continue
             is_rated = self.tick or self.restoring.restores[copies.instance[at]] >= 0
