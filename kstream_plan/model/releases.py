@@ -21,7 +21,7 @@ _CONFLUENT_MAJORS = {5: (2, 0), 6: (2, 6), 7: (3, 0), 8: (4, 0)}
 NEWEST = (4, 4)
 #: The oldest and the newest minor release whose decisions are modelled: of classic groups, and of Connect.
 MODELLED_STREAMS = (2, 6), NEWEST
-MODELLED_CONNECT = (2, 5), NEWEST
+MODELLED_CONNECT = (2, 3), NEWEST
 
 
 class Difference(NamedTuple):
@@ -72,6 +72,10 @@ SHARES_EVENED_OUT = Difference("KAFKA-12495", ((3, 4, 0),))
 REPEATS_COUNT = Difference("KAFKA-13763", ((3, 3, 0),))
 #: What is lost is dealt to all idle workers; before, to one.
 LOST_TO_ALL_IDLE = Difference("KAFKA-10413", ((2, 6, 2), (2, 7, 1)))
+#: What two workers report is revoked from both, and nobody is waited for if all workers are there; before, neither.
+ZOMBIES = Difference("KAFKA-9841", ((2, 5, 1),))
+#: A delay ends where nothing is lost any more; before, it goes on.
+DELAY_ENDS = Difference("KAFKA-9184", ((2, 4, 0),))
 
 
 def kafka_release(version: str) -> str | None:

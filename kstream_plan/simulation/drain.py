@@ -319,11 +319,21 @@ def _with_slower(now: DrainNow, slower: Snapshot, plan: Plan, drained: Sequence[
         (step.task_id, step.to.process_id, at_ms) for step, at_ms in _starts(now.plan, now.at_ms) if step.caught_up
     }
     for start in plan.unproven_starts:
-        if (start.task_id, start.process_id, start.at_ms) in happen:
+        is_on_disk = slower.stores == "in-memory" and _is_left_over(slower, start)
+        if (start.task_id, start.process_id, start.at_ms) in happen and not is_on_disk:
             starts.setdefault(start.task_id, start)
     slow_starts = tuple(start for task_id, start in starts.items() if task_id not in known)
     doubts = (*now.doubts, *doubts_of(slower, slow_starts))
     return replace(now, unproven=(*now.unproven, *slow_starts), doubts=doubts)
+
+
+def _is_left_over(snapshot: Snapshot, start: UnprovenStart) -> bool:
+    """Tell whether a task starts on state that no consumer holds, which only disks keep."""
+    group = snapshot.state.group
+    copies = snapshot.state.copies[group.task_index[start.task_id]]
+    return any(
+        copy.consumer is None and group.instances[copy.instance].process_id == start.process_id for copy in copies
+    )
 
 
 def _restoring_starts(plan: Plan, from_ms: int) -> Iterator[tuple[HandOver | Promote, int]]:

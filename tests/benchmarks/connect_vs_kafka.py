@@ -18,11 +18,13 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from kstream_plan.designs.connect.draft import ConnectRound, LeaderMemory
 from kstream_plan.designs.connect.incremental import decide
 from kstream_plan.designs.connect.items import Items
+from kstream_plan.model.releases import numbers_of
 from tests.benchmarks.connect_cases import random_decision, random_sequence
 from tests.helpers.kafka_jars import DEFAULT_VERSION, class_path
 from tests.helpers.replayed_connect import difference
@@ -34,6 +36,12 @@ _DELAY_MS = 300_000
 #: Workers, tasks, connectors.
 _SIZES = ((100, 20_000, 200), (500, 100_000, 1_000))
 _RUNS, _WARMING_RUNS = 5, 5
+#: A worker takes its settings one by one, and there is one protocol less.
+_BEFORE_2_4 = {
+    f"super({'null, ' * 10}0)": f"super({'null, ' * 3}0, 0, 0, {'null, ' * 3}0, {'null, ' * 4}0)",
+    "@Override public int generationId()": "public int generationId()",
+    "CONNECT_PROTOCOL_V2": "CONNECT_PROTOCOL_V1",
+}
 
 
 def oracle(arguments: list[str], lines: str = "", kafka_version: str = DEFAULT_VERSION) -> list[dict[str, Any]]:
@@ -41,11 +49,24 @@ def oracle(arguments: list[str], lines: str = "", kafka_version: str = DEFAULT_V
     program = "ConnectOracle"
     if arguments[0] == "bench":
         program, arguments = "ConnectBench", arguments[1:]
-    sources = [_ORACLE / f"{name}.java" for name in {"ConnectOracle", program}]
-    jars = class_path(sorted(sources), kafka_version, _ORACLE / "pom.xml")
+    with TemporaryDirectory() as folder:
+        sources = [_source(name, Path(folder), kafka_version) for name in sorted({"ConnectOracle", program})]
+        jars = class_path(sources, kafka_version, _ORACLE / "pom.xml")
     command = ["java", "-cp", jars, f"{_PACKAGE}.{program}", *arguments]
     done = subprocess.run(command, input=lines, stdout=subprocess.PIPE, text=True, encoding="utf-8", check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def _source(name: str, folder: Path, kafka_version: str) -> Path:
+    """Return a program's source, as classes before 2.4 take it."""
+    path = _ORACLE / f"{name}.java"
+    if numbers_of(kafka_version) >= (2, 4, 0):
+        return path
+    text = path.read_text(encoding="utf-8")
+    for newer, older in _BEFORE_2_4.items():
+        text = text.replace(newer, older)
+    (folder / path.name).write_text(text, encoding="utf-8")
+    return folder / path.name
 
 
 def compared(

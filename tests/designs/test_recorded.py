@@ -16,6 +16,8 @@ from tests.helpers.kafka_cases import VECTORS
         ("connect-decisions", 300),
         ("connect-sequences", 150),
         ("connect-java25", 24),
+        ("connect-2.3.1", 340),
+        ("connect-2.4.1", 340),
         ("connect-2.5.1", 340),
         ("connect-3.2.3", 340),
         ("connect-3.3.2", 340),

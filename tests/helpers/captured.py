@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -69,7 +70,7 @@ def assigned(group: Group, observed: dict[str, Any]) -> dict[str, Holding]:
     )
 
 
-def copies_alike(group: Group, holdings: tuple[Holding, ...]) -> dict[str, Holding]:
+def copies_alike(group: Group, holdings: Sequence[Holding]) -> dict[str, Holding]:
     """Holdings by consumer id with all copies counted as standbys, as Kafka itself tells them."""
     return {
         consumer_id: Holding(held.active, tuple(sorted(held.standby + held.warmup + held.temporary)))

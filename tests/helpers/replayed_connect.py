@@ -59,11 +59,14 @@ def _decision(case: Mapping[str, Any], java: int, laws: ConnectLaws) -> dict[str
     )
     memory = _memory(case.get("memory"))
     answer = decide(connect_round, replace(memory, successive=0) if laws.evens_out_seldom else memory)
+    remembered = answer.memory
+    if laws.trusts_reports:  # then a leader remembers neither
+        remembered = replace(remembered, generation=-1, members=frozenset())
     return {
         "members": _told(answer, java),
         "error": answer.error,
         "delay": answer.delay_ms,
-        "memory": _plain(_recorded(answer.memory)),
+        "memory": _plain(_recorded(remembered)),
     }
 
 

@@ -56,6 +56,7 @@ _DECIDED_BY = (worsenings.fewer_reports, worsenings.fewer_standbys)
 #: The same where no instance leaves: nothing falls behind meanwhile if what is written is unknown, nor is a plan
 #: simulated at other rates if none is known.
 _WAITED_FOR = (*_DECIDED_BY, worsenings.produce_unknown, worsenings.restore_unknown)
+_OF_LATER_COPIES = (Fact.NEW_COPY, Fact.STORES_UNKNOWN)
 _POLICY = Standard(Policy({"max_cold_handovers": Limit(0)}), TAKEN)
 #: With which a start that is warm by Kafka's rule may restore nothing before its task runs: a copy had longer to, or
 #: nothing is known to be written meanwhile.
@@ -105,6 +106,8 @@ class Answers:
         within_limit: tasks that may restore first what their copies lack within the limit.
         threads_unknown: tasks of copies in memory, or that may be, where which thread opens one depends on which of
             several copies have caught up.
+        moved_on: tasks that are unknown only where they move again, at an end of the plan: onto a copy that is made in
+            it, or one that another thread may open. Where fewer standbys are, that end takes another course.
     """
 
     whole: Answer
@@ -119,6 +122,7 @@ class Answers:
     may_lose: bool = False
     within_limit: frozenset[str] = frozenset()
     threads_unknown: frozenset[str] = frozenset()
+    moved_on: frozenset[str] = frozenset()
 
 
 class _AnsweredError(Exception):
@@ -149,7 +153,15 @@ def _drain(group: Given, *, leave: bool = False) -> Answers:
         at_best={str(task.task_id): (task.destination, task.caught_up) for task in now.at_best},
         within_limit=_within_limit(now.unproven),
         threads_unknown=frozenset(_threads_unknown(group, now)),
+        moved_on=_moved_on(now),
     )
+
+
+def _moved_on(now: DrainNow) -> frozenset[str]:
+    elsewhere = {start for start in now.unproven if start.at_ms and start.evidence.fact in _OF_LATER_COPIES}
+    return frozenset(str(start.task_id) for start in elsewhere) - {
+        str(start.task_id) for start in now.unproven if start not in elsewhere
+    }
 
 
 def _threads_unknown(group: Given, now: DrainNow) -> Iterator[str]:
@@ -366,11 +378,12 @@ def _excused(before: Answers, worsening: Worsening) -> frozenset[str]:
         return frozenset(before.restoring.keys() & again)
     if worsening in (worsenings.fewer_standbys, worsenings.fewer_reports):
         unknown = frozenset(task for task in before.restoring if before.tasks.get(task) is Answer.UNKNOWN)
-        return unknown | (before.threads_unknown if worsening is worsenings.fewer_standbys else frozenset())
+        decided = before.threads_unknown | before.moved_on if worsening is worsenings.fewer_standbys else frozenset()
+        return unknown | decided
     if worsening is worsenings.restore_unknown:  # of what follows, or moves again, a rate alone tells what it lacks
         later = before.within_limit - before.tasks.keys()
         return later | frozenset(task for task, is_little in before.restoring.items() if is_little or task in again)
-    return frozenset()
+    return before.moved_on if worsening is worsenings.fewer_standbys_wanted else frozenset()
 
 
 def _decides_otherwise(group: Given, worse: Given) -> bool:
@@ -491,6 +504,9 @@ def test_what_is_worse_or_less_known_is_never_safer(command: Command) -> None:
         (_drain, worsenings.produce_unknown, 300_007_549),
         # at that part of the rate a task moves on earlier, which is another course
         (_drain_leaving, worsenings.faster_produce, 400_007_807),
+        # left-over state was reported, so that it is on a disk
+        (_drain_leaving, worsenings.restore_unknown, 812_011_368),
+        (_drain_leaving, worsenings.restore_unknown, 812_014_308),
     ],
 )
 def test_a_drain_that_is_worse_or_less_known_is_never_safer(command: Command, worsening: Worsening, seed: int) -> None:
@@ -715,6 +731,27 @@ class TestExceptions:
         assert [before.tasks["0_0"], after.tasks["0_0"]] == [Answer.UNKNOWN, Answer.YES]
         hosts = {instance["process_id"]: instance["host"] for instance in group.row["instances"]}
         assert [hosts[item.at_best["0_0"][0]] for item in (before, after)] == ["i2", "i1"]
+
+    def test_with_fewer_standbys_wanted_no_copy_is_made_to_which_a_task_moves_on(self) -> None:
+        """Beside other unknown copies 0_3 would move on to ``i0``, onto a standby that the plan makes in memory."""
+        group = random_group(random.Random(812_004_724))
+        fewer = group.with_row(config={**group.row["config"], "num_standby_replicas": 0})
+        before, after = _drain_leaving(group), _drain_leaving(fewer)
+        assert before.opened == after.opened
+        assert before.moved_on == {"0_3"}
+        assert [before.tasks["0_3"], after.tasks["0_3"]] == [Answer.UNKNOWN, Answer.YES]
+
+    def test_with_fewer_standbys_a_task_in_memory_may_move_on_earlier(self) -> None:
+        """In memory it moves on two rebalances later; without the standby of 0_2 as early as with persistent stores."""
+        group = copied(random_group(random.Random(812_006_483)))
+        before = [_drain_leaving(each) for each in (group, *_with_stores(group))]
+        group.row["instances"][1]["consumers"][1]["standby"].remove("0_2")
+        group.row["lags"] = [lag for lag in group.row["lags"] if lag["task_id"] != "0_2"]
+        after = [_drain_leaving(each) for each in (group, *_with_stores(group))]
+        assert [item.opened == other.opened for item, other in zip(before, after, strict=True)] == [True, True, False]
+        assert before[0].moved_on == {"0_1"}
+        assert [item.tasks["0_1"] for item in before] == [Answer.UNKNOWN, Answer.YES, Answer.YES]
+        assert [item.tasks["0_1"] for item in after] == [Answer.YES] * 3
 
     def test_with_fewer_standbys_a_task_may_stay_on_the_thread_that_has_its_copy(self) -> None:
         """If the copy of 0_0 has caught up it stays where it is, and another thread of ``i0`` opens 0_1, in memory."""

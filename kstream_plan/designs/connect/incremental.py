@@ -1,4 +1,4 @@
-"""Connect's shipped decision, ``IncrementalCooperativeAssignor`` of 2.5 to 4.4, to the bit.
+"""Connect's shipped decision, ``IncrementalCooperativeAssignor`` of 2.3 to 4.4, to the bit.
 
 Source: page ``connect-rules``, "One decision", whose steps are named here.
 """
@@ -48,7 +48,7 @@ class _Draft(Draft):
 
     def __init__(self, of: ConnectRound, memory: LeaderMemory) -> None:
         super().__init__(of)
-        fresh = memory.generation != of.last_completed
+        fresh = memory.generation != of.last_completed and not of.laws.trusts_reports
         self.memory = memory
         self.previous: list[frozenset[Any]] = [frozenset(), frozenset()] if fresh else [*memory.previous]
         self.candidates = list(memory.candidates)
@@ -82,10 +82,14 @@ class _Draft(Draft):
     def handle_lost(self) -> None:
         """Wait for whoever had what is lost, or deal it out (step 6)."""
         now_ms, limit_ms = self.of_round.now_ms, self.of_round.max_delay_ms
-        at_once = limit_ms == 0 and not self.of_round.laws.waits_without_delay
+        laws = self.of_round.laws
+        at_once = limit_ms == 0 and not laws.waits_without_delay
+        all_there = self.memory.members <= self.of_round.members.keys() and not laws.trusts_reports
+        if not any(self.lost) and laws.keeps_delay:
+            return
         if not any(self.lost) and self.forgets_delay:
             self._forget_delay()
-        elif (self.scheduled_at <= 0 and self.memory.members <= self.of_round.members.keys()) or at_once:
+        elif (self.scheduled_at <= 0 and all_there) or at_once:
             self.again = self.lost
         elif 0 < self.scheduled_at <= now_ms:
             self._deal_out()
@@ -203,7 +207,7 @@ class _EarlierDraft(_Draft):
             for item in tasks_in_order(of_deleted[kind]) if kind else in_order(of_deleted[kind]):
                 member = owner.get(item)
                 (self.without_owner[kind] if member is None else self.revoke[kind][member]).append(item)
-        twice = [self._more_than_once(kind) for kind in (0, 1)]
+        twice = [[] if self.of_round.laws.trusts_reports else self._more_than_once(kind) for kind in (0, 1)]
         for member in self.names if any(twice) else ():
             mine = [[item for item in twice[kind] if item in self.reported[kind][member]] for kind in (0, 1)]
             if any(mine):

@@ -59,8 +59,11 @@ MARKERS = (
 _MARKERS_AS_TEXT = tuple(marker.decode() for marker in MARKERS)
 
 #: ``StreamsPartitionAssignor.assignTasksToClients``: "{} client nodes and {} consumers participating …" since 3.5,
-#: "All members participating …" in 3.2 to 3.4.
-_MEMBERS = re.compile(r"(?:(?P<nodes>\d{1,9}) client nodes and \d{1,9} consumers|All members) participating in this")
+#: with "Optional[10]" consumers until 3.7; "All members participating …" in 3.2 to 3.4.
+_MEMBERS = re.compile(
+    r"(?:(?P<nodes>\d{1,9}) client nodes and (?:\d{1,9}|Optional\[\d{1,9}\]) consumers|All members)"
+    r" participating in this"
+)
 _MEMBER = re.compile(
     r"(?:^|(?<=[\s\]]))(?P<process>[^\s:\[\],={}]++): \[(?P<names>[^\[\]\n]++)\](?P<last>\.?)", re.MULTILINE
 )
@@ -108,7 +111,7 @@ _STARTED = re.compile(
     r"(?=\s*(?:\Z|[^\w\s]))"
 )
 
-#: ``io.kstreamplan.DecisionLog``, just before it decides (``kstream_plan/plugin``).
+#: ``io.kstreamplan.Decision``, just before it decides (``kstream_plan/plugin``).
 _FOLLOWED = re.compile(
     r"kstream-plan: (?:plan (?P<plan>[0-9a-f]{12,64})|balanced (?P<code>[a-z0-9-]{1,40})) slots (?=\{)"
 )

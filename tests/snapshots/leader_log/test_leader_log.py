@@ -373,7 +373,7 @@ WORDINGS = {
     "3.2": "All members participating in this rebalance: \n",
     "3.3": "All members participating in this rebalance: \n",
     "3.4": "All members participating in this rebalance: \n",
-    "3.5": "{nodes} client nodes and {consumers} consumers participating in this rebalance: \n",
+    "3.5": "{nodes} client nodes and Optional[{consumers}] consumers participating in this rebalance: \n",
     "4.3": "{nodes} client nodes and {consumers} consumers participating in this rebalance: \n",
 }
 _PARTICIPATING = re.compile(r"(\d+) client nodes and (\d+) consumers participating in this rebalance: \n")
@@ -391,6 +391,7 @@ def test_every_release_s_wording_is_understood(release: str) -> None:
     log = log_layouts.laid_out(records, log_layouts.compose)
     expected = read(log_layouts.laid_out(original, log_layouts.compose))
     assert told(read(log)) == told(expected)
+    assert read(log).unread == ()
     assert len(expected.entries) == 15
 
 

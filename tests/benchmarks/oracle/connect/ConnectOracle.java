@@ -115,7 +115,8 @@ public final class ConnectOracle {
         put(s, w, "currentConnectProtocol", protocol);
         put(s, w, "incrementalAssignor", s.assignor);
         put(s, w, "eagerAssignor", made(EagerAssignor.class, LOGS));
-        put(s, w, "lastCompletedGenerationId", -1);
+        if (has("previousMembers")) // since 2.5.1
+            put(s, w, "lastCompletedGenerationId", -1);
         return s;
     }
 
@@ -146,6 +147,12 @@ public final class ConnectOracle {
             if (field.getName().equals(name))
                 return true;
         return false;
+    }
+
+    /** The newest protocol: sessioned since 2.4. */
+    private static ConnectProtocolCompatibility newest() {
+        ConnectProtocolCompatibility[] all = ConnectProtocolCompatibility.values();
+        return all[all.length - 1];
     }
 
     /** Before 3.4: {@code canRevoke}, its contrary. */
@@ -208,9 +215,10 @@ public final class ConnectOracle {
                 for (int i = 0; i < all.length; i++)
                     all[i] = types[i] == Map.class ? Map.of() : types[i] == Set.class ? Set.of() : null;
                 all[0] = offset;
-                all[2] = new HashMap<>(counts);
-                all[3] = configs;
-                all[4] = states;
+                int first = types[1] == Map.class ? 1 : 2; // before 2.4 there is no session key
+                all[first] = new HashMap<>(counts);
+                all[first + 1] = configs;
+                all[first + 2] = states;
                 all[all.length - 1] = inconsistent;
                 return (ClusterConfigState) made(constructor, all);
             }
@@ -350,8 +358,10 @@ public final class ConnectOracle {
         a.candidateWorkersForReassignment.addAll(strings(m.get("candidates")));
         a.scheduledRebalance = m.get("scheduled").asLong();
         a.delay = m.get("delay").asInt();
-        a.previousGenerationId = m.get("generation").asInt();
-        a.previousMembers = strings(m.get("members"));
+        if (has("previousMembers")) {
+            put(a, k, "previousGenerationId", m.get("generation").asInt());
+            put(a, k, "previousMembers", strings(m.get("members")));
+        }
         if (has("numSuccessiveRevokingRebalances"))
             put(a, k, "numSuccessiveRevokingRebalances", m.get("successive").asInt());
     }
@@ -370,9 +380,12 @@ public final class ConnectOracle {
         m.put("revoked_in_previous", revokedInPrevious(a));
         ArrayNode c = m.putArray("candidates");
         a.candidateWorkersForReassignment.forEach(c::add);
-        m.put("scheduled", a.scheduledRebalance).put("delay", a.delay).put("generation", a.previousGenerationId);
+        boolean remembers = has("previousMembers");
+        int generation = remembers ? field(k, "previousGenerationId").getInt(a) : -1;
+        m.put("scheduled", a.scheduledRebalance).put("delay", a.delay).put("generation", generation);
         ArrayNode mem = JSON.createArrayNode();
-        new TreeSet<>(a.previousMembers).forEach(mem::add);
+        if (remembers)
+            new TreeSet<>((Set<String>) field(k, "previousMembers").get(a)).forEach(mem::add);
         if (full)
             m.set("members", mem);
         String successive = "numSuccessiveRevokingRebalances";
@@ -388,7 +401,7 @@ public final class ConnectOracle {
         Clock clock = new Clock();
         clock.now = in.get("now").asLong();
         boolean eager = in.path("protocol").asText("incremental").equals("eager");
-        ConnectProtocolCompatibility p = eager ? ConnectProtocolCompatibility.EAGER : ConnectProtocolCompatibility.SESSIONED;
+        ConnectProtocolCompatibility p = eager ? ConnectProtocolCompatibility.EAGER : newest();
         String leader = in.get("leader").asText();
         Sim s = worker(leader, clock, in.get("max_delay").asInt(), p);
         JsonNode off = in.path("offsets");
@@ -398,7 +411,8 @@ public final class ConnectOracle {
         s.configSnapshot(config(counts, inconsistent, leaderOffset));
         s.seen = config(counts, inconsistent, fresh);
         s.generation = in.get("generation").asInt();
-        put(s, WorkerCoordinator.class, "lastCompletedGenerationId", in.get("last_completed").asInt());
+        if (has("previousMembers"))
+            put(s, WorkerCoordinator.class, "lastCompletedGenerationId", in.get("last_completed").asInt());
         if (in.hasNonNull("memory"))
             remember(s.assignor, in.get("memory"));
         List<JoinGroupResponseMember> members = new ArrayList<>();
@@ -426,7 +440,8 @@ public final class ConnectOracle {
     static ObjectNode sequence(JsonNode in) throws Exception {
         Clock clock = new Clock();
         clock.now = in.path("start").asLong(0);
-        ConnectProtocolCompatibility p = ConnectProtocolCompatibility.compatibility(in.path("protocol").asText("sessioned"));
+        String named = in.path("protocol").asText("sessioned");
+        ConnectProtocolCompatibility p = named.equals("sessioned") ? newest() : ConnectProtocolCompatibility.compatibility(named);
         boolean eager = p == ConnectProtocolCompatibility.EAGER;
         int maxDelay = in.get("max_delay").asInt();
         long roundMs = in.path("round_ms").asLong(0);

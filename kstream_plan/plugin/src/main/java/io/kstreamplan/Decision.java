@@ -4,6 +4,7 @@ import static io.kstreamplan.Group.by;
 
 import java.time.Instant;
 import java.util.*;
+import java.util.function.IntToLongFunction;
 import java.util.stream.*;
 
 /** One decision: who runs what, who holds copies, when to decide again. It depends on the group and a target alone. */
@@ -126,5 +127,64 @@ final class Decision {
                 load[active[task]]++;
             }
         }
+    }
+
+    /** What it follows, and what becomes of it. */
+    String course() {
+        List<String> moves = IntStream.of(group.tasks(task -> active[task] != group.owners[task]))
+            .mapToObj(task -> group.tasks[task] + " " + id(group.owners[task]) + ">" + id(active[task]))
+            .collect(Collectors.toList());
+        List<String> copied = warmups.stream().map(copy -> group.tasks[copy.task] + ">" + id(copy.member))
+            .collect(Collectors.toList());
+        Map<String, String> slots = new LinkedHashMap<>();
+        target.slots.forEach((slot, member) -> slots.put(slot, id(member)));
+        String next = again == null ? "never by nobody" : again + " by " + id(carrier);
+        return String.format(
+            "kstream-plan: %s %s slots %s moves %d %s warm-ups %d %s waiting %d and %d standbys, again %s",
+            target.isPlan ? "plan" : "balanced", target.why, slots, moves.size(), moves,
+            copied.size(), copied, waiting.size(), waitingStandbys.size(), next);
+    }
+
+    /**
+     * What comes out, as Kafka's HighAvailabilityTaskAssignor words it. Offsets are not known to assignors: they are given
+     * as the largest lag of all members less a member's own.
+     */
+    String assignment() {
+        long[] largest = Arrays.stream(group.lags).mapToLong(lags -> Arrays.stream(lags).max().orElse(0)).toArray();
+        StringBuilder text = new StringBuilder("Decided on assignment: {");
+        for (int place = 0; place < group.members.length; place++) {
+            int member = place;
+            int[] run = group.tasks(task -> active[task] == member);
+            int[] held = group.tasks(task -> copies[task].get(member));
+            int[] reported = group.tasks(task -> group.isStateful[task]
+                && (group.owned[member].get(task) || group.state[member].get(task)));
+            text.append(member == 0 ? "" : ", ").append(id(member)).append("=[");
+            append(text, "activeTasks", run, null);
+            append(text, "standbyTasks", held, null);
+            append(text, "prevActiveTasks", group.owned[member].stream().toArray(), null);
+            append(text, "prevStandbyTasks", group.state[member].stream().toArray(), null);
+            append(text, "changelogOffsetTotalsByTask", reported, task -> group.lags[task][member] < 0
+                ? group.lags[task][member] : largest[task] - group.lags[task][member]);
+            append(text, "taskLagTotals", group.stateful, task -> group.lags[task][member]);
+            text.append("clientTags: (").append(new TreeMap<>(group.members[member].clientTags()).entrySet())
+                .append(") capacity: ").append(group.threads[member])
+                .append(" assigned: ").append(run.length + held.length).append(']');
+        }
+        return text + (again == null ? "} with no" : "} with") + " followup probing rebalance.";
+    }
+
+    private void append(StringBuilder text, String name, int[] tasks, IntToLongFunction value) {
+        text.append(name).append(": ([");
+        for (int at = 0; at < tasks.length; at++) {
+            text.append(at == 0 ? "" : ", ").append(group.tasks[tasks[at]]);
+            if (value != null) {
+                text.append('=').append(value.applyAsLong(tasks[at]));
+            }
+        }
+        text.append("]) ");
+    }
+
+    private String id(int member) {
+        return member == Group.NONE ? "null" : group.members[member].processId().toString();
     }
 }

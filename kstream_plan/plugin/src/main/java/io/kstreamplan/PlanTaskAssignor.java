@@ -45,8 +45,8 @@ public final class PlanTaskAssignor implements TaskAssignor {
             String fault = fault(application, assignment);
             if (fault == null) {
                 if (LOG.isInfoEnabled()) {
-                    LOG.info(new DecisionLog(decision).course());
-                    LOG.info(new DecisionLog(decision).assignment());
+                    LOG.info(decision.course());
+                    LOG.info(decision.assignment());
                 }
                 return assignment;
             }
