@@ -4,9 +4,10 @@ from importlib.util import find_spec
 
 __version__ = "0.2.0.dev0"
 
-_COMPILED = "kstream_plan.designs.classic.compiled.group_arrays"
+_COMPILED = "kstream_plan.engine.copies"
 
 
 def build() -> str:
     """Return ``compiled``, or ``plain Python`` where there was no C compiler at installation."""
-    return "plain Python" if find_spec(_COMPILED) is None else "compiled"
+    module = find_spec(_COMPILED)
+    return "plain Python" if module is None or str(module.origin).endswith(".py") else "compiled"

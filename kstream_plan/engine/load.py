@@ -62,6 +62,10 @@ class Load:
         for subtopology in range(self.n_subtopologies):
             self.is_subtopology_changed[subtopology] = 1
 
+    def stateful_counts(self) -> tuple[int, ...]:
+        """Return the active stateful tasks of each instance."""
+        return _as_tuple(self.stateful, self.instances)
+
     def figures(self) -> dict[str, Any]:
         """Return how even it is, by the names of the fields of ``plans.Balance``."""
         self._look_at_changed()

@@ -25,6 +25,8 @@ cdef class ThreadAssignment:
 
     cpdef void clear(self) noexcept
     cpdef void add(self, int32_t task, int32_t reporter) noexcept
+    @cython.locals(task=int32_t)
+    cpdef void add_unreported(self, list tasks) except *
     cpdef void add_reporter(self, int32_t reporter) except *
     @cython.locals(thread=Py_ssize_t)
     cpdef bint give_back(self, int32_t[::1] load, Py_ssize_t begin, Py_ssize_t threads) except *

@@ -52,6 +52,11 @@ class ThreadAssignment:
         self.tasks[self.n], self.reporters[self.n], self.lags[self.n] = task, reporter, 0
         self.n += 1
 
+    def add_unreported(self, tasks: list[int]) -> None:
+        """Add tasks that nobody has reported; they come in order."""
+        for task in tasks:
+            self.add(task, -1)
+
     def add_reporter(self, reporter: int) -> None:
         """Let another thread have reported the task that was added last, too."""
         if self.n_more == len(self.more_places):
@@ -84,6 +89,10 @@ class ThreadAssignment:
         self._deal_step_by_step(threads, as_hash_set)
         for thread in range(threads):
             load[begin + thread] += self.numbers[thread]
+
+    def takers(self) -> list[int]:
+        """Return the thread that is given each task."""
+        return [self.given[at] for at in range(self.n)]
 
     def by_thread(self, threads: int) -> list[list[int]]:
         """Return the tasks that each thread is given, in order."""

@@ -6,15 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from kstream_plan.model.instances import Instance, process_order
 from kstream_plan.model.java_hash import hash_in_table, java_string_key
 from kstream_plan.model.tasks import Task, WorkId
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 
 @dataclass(frozen=True)
@@ -111,15 +106,6 @@ class Group:
     def table_hashes(self) -> tuple[int, ...]:
         """Task index → the hash that places its id in a Java hash table, which decides ties."""
         return tuple(hash_in_table(*task.task_id) for task in self.tasks)
-
-    @cached_property
-    def stateless_table_hashes(self) -> npt.NDArray[np.int64]:
-        """The ``table_hashes`` of the stateless tasks."""
-        import numpy as np  # noqa: PLC0415 - takes its time, and most commands need none of it
-
-        hashes = np.array([self.table_hashes[task] for task in self.stateless], dtype=np.int64)
-        hashes.setflags(write=False)
-        return hashes
 
     @cached_property
     def subtopologies(self) -> tuple[str, ...]:

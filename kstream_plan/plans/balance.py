@@ -84,8 +84,9 @@ class RunningBalance:
     The spreads are over the instances that are present, at first all.
     """
 
-    def __init__(self, group: Group) -> None:
-        self._group, self._load = group, engine.Load(group)
+    def __init__(self, group: Group, load: engine.Load | None = None) -> None:
+        """``load``: what was counted before."""
+        self._group, self._load = group, engine.Load(group) if load is None else load
         self._decided: Holdings | None = None
 
     def of(self, decided: Holdings) -> Balance:
@@ -96,7 +97,7 @@ class RunningBalance:
         for instance in unlike(before.stateful, decided.stateful):
             self.change(instance, before.stateful[instance], decided.stateful[instance])
         if before.owners is not decided.owners:
-            self._deal(before.owners, decided.owners)
+            self.deal(before.owners, decided.owners)
         return self.balance()
 
     def present(self, instances: Sequence[int]) -> None:
@@ -112,7 +113,7 @@ class RunningBalance:
         copies = len(new.standby) + len(new.warmup) - len(old.standby) - len(old.warmup)
         self._load.add_copies(instance, copies)
 
-    def _deal(self, old: Owners, new: Owners) -> None:
+    def deal(self, old: Owners, new: Owners) -> None:
         """Count the stateless tasks where these run now: mostly an instance gets as many as it gives up."""
         import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
 

@@ -319,7 +319,7 @@ class Design(ABC):
         return None
 
     def is_quick(self, _snapshot: Snapshot) -> bool:
-        """Tell whether a play of a group like this takes a fraction of the usual time, where that code is compiled."""
+        """Tell whether a play of a group like this takes a fraction of the usual time."""
         return False
 
     def soonest(self) -> Design:

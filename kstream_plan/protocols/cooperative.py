@@ -42,7 +42,7 @@ def rebalance(
             owner_of_lost.update(dict.fromkeys(lost, consumer))
     withheld = _withheld(state, wanted, owner_of_lost, any_temporary=any_temporary)
     kept_back = {entry.task for entry in withheld}
-    owners, revoking, waiting = _stateless(before.owners, decided.owners, stopping)
+    owners, revoking, waiting = stateless_owners(before.owners, decided.owners, stopping)
     return Transition(
         before=before,
         decided=decided,
@@ -87,7 +87,7 @@ def _withheld(
     return sorted(withheld)
 
 
-def _stateless(
+def stateless_owners(
     before: Owners, decided: Owners, stopping: frozenset[int]
 ) -> tuple[Owners, frozenset[int], frozenset[int]]:
     """Do the same for the stateless tasks; return who then runs each, who revokes any, and who waits for any."""

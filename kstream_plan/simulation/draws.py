@@ -63,15 +63,15 @@ def usual_number(group: Group, config: AssignmentConfig) -> int:
 def usual_draws(snapshot: Snapshot, options: PlanOptions) -> int:
     """Return how often a scenario is drawn unless told otherwise: a few times at least where each is one quick play.
 
-    Where it is hangs on the group and its settings alone, not on whether that code is compiled here. Where what else
-    may come of a draw is played, however long that takes, each is several.
+    Where it is hangs on the group and its settings alone. Where what else may come of a draw is played, however long
+    that takes, each is several.
     """
     a_few = not options.long_ranges and is_quick(snapshot, options)
     return max(usual_number(snapshot.state.group, snapshot.config), _A_FEW if a_few else 1)
 
 
 def is_quick(snapshot: Snapshot, options: PlanOptions) -> bool:
-    """Tell whether one play of such a group takes seconds at most where there is compiled code."""
+    """Tell whether one play of such a group takes seconds at most."""
     work_ms = work_of_one_ms(snapshot.state.group, snapshot.config)
     return work_ms <= _WORTH_A_FEW_MS and design_of(snapshot, options).is_quick(snapshot)
 

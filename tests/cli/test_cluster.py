@@ -154,16 +154,16 @@ def test_workers_whose_python_cannot_run_the_package_are_one_error(
     assert not (tmp_path / "results").exists()
 
 
-#: Prints from where an executor and the driver load the compiled rounds.
+#: Prints from where an executor and the driver load the compiled engine.
 _COMPILED = """
 import sys
-from kstream_plan.designs.classic.compiled import decision
+from kstream_plan.engine import decision
 from kstream_plan.snapshots.spark.executors import on_executors
 from kstream_plan.snapshots.spark.session import open_context
 
 def compiled():
     def file(batch):
-        from kstream_plan.designs.classic.compiled import decision
+        from kstream_plan.engine import decision
         return [decision.__file__.encode()]
     return file
 

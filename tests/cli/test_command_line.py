@@ -548,7 +548,9 @@ def test_the_version_says_whether_the_engine_is_compiled(
     monkeypatch.setattr("kstream_plan.version._COMPILED", "kstream_plan.designs.no_such_module")
     assert run(["--version"]) == 0
     assert capsys.readouterr().out == f"kstream-plan {__version__} (plain Python)\n"
-    monkeypatch.setattr("kstream_plan.version._COMPILED", "kstream_plan.designs.classic")
+    monkeypatch.setattr("kstream_plan.version._COMPILED", "kstream_plan.engine.columns")
+    assert build() == "plain Python"
+    monkeypatch.setattr("kstream_plan.version._COMPILED", "math")
     assert build() == "compiled"
 
 

@@ -31,10 +31,11 @@ _RESTORED = (0.0, 0.5, 3.0, 17.3, 50.0, 200.0, 999.0, 5_000.0, 1e6, 1e12)
 _WRITTEN = (0.0, 0.01, 0.3, 2.0, 15.0, 100.0, 5_000.0)
 
 
-def stateful_case(seed: int) -> tuple[Snapshot, Scenario | None]:
+def stateful_case(seed: int, *, awkward: bool = False) -> tuple[Snapshot, Scenario | None]:
     """A group that is settled but for members that have come or gone and copies that say something else.
 
-    Nobody knows how fast its copies restore, or fall behind. Half of the cases have events.
+    Nobody knows how fast its copies restore, or fall behind. Half of the cases have events. ``awkward``: it has
+    stateless tasks as well, and several threads have reported some copies.
     """
     rng = random.Random(f"stateful {seed}")
     config = AssignmentConfig(
@@ -56,13 +57,15 @@ def stateful_case(seed: int) -> tuple[Snapshot, Scenario | None]:
         for subtopology in range(rng.randint(1, 3))
         for partition in range(rng.choice([1, 4, 13, 40]))
     ]
+    if awkward:
+        tasks += [Task(task_id=TaskId(7, partition), stateful=False) for partition in range(1 + 7 * seed % 60)]
     first = members[: rng.randint(4, len(members))]
     settled = memberships.settled(Snapshot(state=_nothing(Group.of("orders", tasks, first)), config=config))
     present = [one for one in members if one not in first[4:] or rng.random() < 0.8]
     snapshot = memberships.with_members(settled, present)
     snapshot = replace(
         snapshot,
-        state=replace(snapshot.state, copies=tuple(_as_said(rng, snapshot.state, t) for t in range(len(tasks)))),
+        state=replace(snapshot.state, copies=_all_as_said(rng, snapshot.state, several=awkward)),
         rates=Rates(),
         started_ms={one.process_id: -rng.randrange(10**6) for one in present if rng.random() < 0.2},
         streams_version=rng.choice([None, "4.3.1", "3.9.0"]),
@@ -113,6 +116,18 @@ def _nothing(group: Group) -> GroupState:
         copies=((),) * len(group.tasks),
         leader=0,
     )
+
+
+def _all_as_said(rng: random.Random, state: GroupState, *, several: bool) -> tuple[tuple[Copy, ...], ...]:
+    copies: list[tuple[Copy, ...]] = [()] * len(state.group.tasks)
+    for task in state.group.stateful:
+        copies[task] = _as_said(rng, state, task)
+        if several and rng.random() < 0.2:
+            copies[task] = tuple(
+                copy if copy.lag is None else copy._replace(reporters=tuple(state.group.consumers_of[copy.instance]))
+                for copy in copies[task]
+            )
+    return tuple(copies)
 
 
 def _as_said(rng: random.Random, state: GroupState, task: int) -> tuple[Copy, ...]:

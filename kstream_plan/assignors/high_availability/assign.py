@@ -80,7 +80,8 @@ def decide(
     if previous is not None and moved.movements is previous[1].movements:
         instances = Holdings.of(state.group, previous[1].instances)
     else:
-        instances = deal_stateless(state.group, config, moved.stateful)
+        owners = deal_stateless(state.group, config, [len(held.active) for held in moved.stateful])
+        instances = Holdings(moved.stateful, state.group.stateless, owners)
     return HighAvailabilityDecision(
         instances=instances,
         probing_rebalance=bool(moved.movements),  # more to come

@@ -11,11 +11,11 @@ import numpy as np
 
 from kstream_plan.assignors.high_availability.balancing import deal_to_least_loaded
 from kstream_plan.assignors.racks import optimize as rack_aware
-from kstream_plan.model import Group, Holding, Holdings, Owners, no_owners
+from kstream_plan.model import Group, Owners, no_owners
 from kstream_plan.model.settings import AssignmentConfig
 
 
-def deal_stateless(group: Group, config: AssignmentConfig, stateful: Sequence[Holding]) -> Holdings:
+def deal_stateless(group: Group, config: AssignmentConfig, counts: Sequence[int]) -> Owners:
     """Give each stateless task in turn to the instance with the lowest (active tasks per thread, instance).
 
     They come last and are dealt anew at every rebalance; only the numbers of active stateful tasks matter.
@@ -23,17 +23,16 @@ def deal_stateless(group: Group, config: AssignmentConfig, stateful: Sequence[Ho
     Args:
         group: who takes part.
         config: the settings; a rack strategy exchanges the stateless tasks afterwards.
-        stateful: what each instance holds but for stateless tasks.
+        counts: the active stateful tasks of each instance.
 
     Returns:
-        What each instance holds of all tasks.
+        The instance that runs each.
     """
-    if not group.stateless:
-        return Holdings(stateful, (), no_owners(group))
-    owners = deal_to_least_loaded(len(group.stateless), [len(held.active) for held in stateful], group.capacities)
-    if rack_aware.enabled(group, config):
-        owners = _exchanged(group, config, owners)
-    return Holdings(stateful, group.stateless, owners.astype(no_owners(group).dtype))
+    owners = no_owners(group)
+    if group.stateless:
+        dealt = deal_to_least_loaded(len(owners), counts, group.capacities)
+        owners[:] = _exchanged(group, config, dealt) if rack_aware.enabled(group, config) else dealt
+    return owners
 
 
 def _exchanged(group: Group, config: AssignmentConfig, owners: Owners) -> Owners:

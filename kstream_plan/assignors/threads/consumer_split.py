@@ -45,7 +45,7 @@ def split_over_consumers(
     """
     if len(consumers) == 1:
         return (Holding(placement.active, placement.standby, placement.warmup),)
-    assignment, load = _assignment_of(group, laws), zeros("i", len(consumers))
+    assignment, load = thread_assignment(group, laws), zeros("i", len(consumers))
 
     def dealt(tasks: Sequence[int], *, as_hash_set: bool) -> list[list[int]]:
         return _dealt(assignment, tasks, reported, lag_of, load, as_hash_set=as_hash_set)
@@ -64,7 +64,7 @@ def split_over_consumers(
     )
 
 
-def _assignment_of(group: Group, laws: Laws) -> ThreadAssignment:
+def thread_assignment(group: Group, laws: Laws) -> ThreadAssignment:
     """Return the one that deals a group's tasks; it is made once."""
     name = "_thread_assignment_of_plain_hashes" if laws.plain_hashes else "_thread_assignment"
     known: ThreadAssignment | None = vars(group).get(name)

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from itertools import chain
 
+import numpy as np
+
 from kstream_plan.assignors.laws import NEWEST, Laws
 from kstream_plan.assignors.threads.consumer_split import split_over_consumers
-from kstream_plan.assignors.threads.stateless_split import split_stateless
-from kstream_plan.model import Assignment, Copy, GroupState, Holding, Holdings, whole_sum
+from kstream_plan.assignors.threads.stateless_split import Numbers, Shares, split_stateless
+from kstream_plan.model import Assignment, Copy, Group, GroupState, Holding, Holdings, whole_sum
 from kstream_plan.model.holding_changes import times_in, unlike
 
 
@@ -36,13 +38,24 @@ def split(
     group, owned = state.group, Holdings.of(state.group, state.holdings).stateful
     if previous is None:
         found = (_split_one(state, owned, i, held, laws) for i, held in enumerate(instances.stateful))
-        return split_stateless(group, instances, tuple(chain.from_iterable(found)), None, laws)
-    before, decision = previous
-    given, held = Holdings.of(group, decision.instances), Holdings.of(group, decision.consumers)
-    if told_otherwise is None:
-        told_otherwise = _told_otherwise(state, before, instances.stateful)
-    stateful = _split_again(state, owned, instances.stateful, told_otherwise, given.stateful, held.stateful, laws)
-    return split_stateless(group, instances, stateful, (given, held), laws)
+        stateful, shares = tuple(chain.from_iterable(found)), None
+    else:
+        before, decision = previous
+        given, held = Holdings.of(group, decision.instances), Holdings.of(group, decision.consumers)
+        if told_otherwise is None:
+            told_otherwise = _told_otherwise(state, before, instances.stateful)
+        stateful = _split_again(state, owned, instances.stateful, told_otherwise, given.stateful, held.stateful, laws)
+        shares = Shares(given.owners, held.owners, _loads(group, held.stateful, laws))
+    shares = split_stateless(group, instances.owners, _loads(group, stateful, laws), shares, laws)
+    return Holdings(stateful, group.stateless, shares.consumers)
+
+
+def _loads(group: Group, consumers: Sequence[Holding], laws: Laws) -> Numbers:
+    """Return what counts of the stateful tasks of each consumer where stateless ones are split."""
+    loads = np.zeros(len(consumers), np.int32)
+    if group.stateless:
+        loads[:] = [len(held[0]) + (0 if laws.roles_apart else len(held[1]) + len(held[2])) for held in consumers]
+    return loads
 
 
 def _told_otherwise(state: GroupState, before: GroupState, instances: Sequence[Holding]) -> set[int]:

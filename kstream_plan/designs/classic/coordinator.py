@@ -314,15 +314,23 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         """Return the steps of stateful tasks, and what happens to stateless ones; ``first`` is the place of both."""
         if self._times_alone:
             return (), None
-        if self._stateless is None:
-            limit = self._config.acceptable_recovery_lag
-            self._stateless = StatelessSteps(state.group, limit, evened_out=assignment.keeps_stateless)
         revoked_by = self._revoked_by
         if transition.given_up:
             revoked_by = {**revoked_by, **transition.given_up}
         in_memory = self._cleaner.in_memory
         stateful = steps_of(state, assignment, transition, self._config, revoked_by, in_memory=in_memory)
-        return stateful, self._stateless.changes(first, *transition.owners)
+        return stateful, self._stateless_changes(state, assignment, transition, first=first)
+
+    def _stateless_changes(
+        self, state: GroupState, assignment: Assignment, transition: Transition, *, first: int
+    ) -> StatelessChanges | None:
+        """Return what happens to stateless tasks; ``first`` is the place of its steps."""
+        if self._times_alone:
+            return None
+        if self._stateless is None:
+            limit = self._config.acceptable_recovery_lag
+            self._stateless = StatelessSteps(state.group, limit, evened_out=assignment.keeps_stateless)
+        return self._stateless.changes(first, *transition.owners)
 
 
 #: A tuple, not a union, which would be made anew for every step.

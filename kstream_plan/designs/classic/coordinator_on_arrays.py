@@ -8,9 +8,9 @@ from kstream_plan.assignors import Assignor
 from kstream_plan.assignors.target_now import NO_TARGET, TargetNow
 from kstream_plan.designs.classic.coordinator import ClassicCoordinator, ClassicTurn, phases
 from kstream_plan.designs.classic.next_rebalance import TYPICAL, Clock
-from kstream_plan.designs.classic.on_arrays import MOST_PROBES, OnArrays, Pace, Probes, arrays_for
+from kstream_plan.designs.classic.on_arrays import MOST_PROBES, Arrays, OnArrays, Pace, Probes, are_for
 from kstream_plan.designs.classic.stuck_or_cyclic import repeated
-from kstream_plan.model import GroupState, Rates
+from kstream_plan.model import GroupState, Holdings, Rates
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import Step, Trigger, Verdict
 from kstream_plan.plans.design import Ending, Lapse
@@ -21,7 +21,7 @@ from kstream_plan.protocols import Protocol
 
 
 class CoordinatorOnArrays(ClassicCoordinator):
-    """Coordinates one group by the assignor high-availability and the cooperative protocol.
+    """Coordinates one group by the assignor high-availability.
 
     The first turn of the same members and settings is made of objects, and whatever arrays are not for.
     """
@@ -58,6 +58,7 @@ class CoordinatorOnArrays(ClassicCoordinator):
         assert self._maker is not None
         decided = on_arrays.decide(self._maker, at_ms, times_alone=self._times_alone)
         assignment, transition, steps = decided.assignment, decided.transition, decided.steps
+        stateless = self._stateless_changes(state, assignment, transition, first=0)
         probes = assignment.probing_rebalance
         self._taken = ClassicTurn(
             at_ms=at_ms,
@@ -67,11 +68,12 @@ class CoordinatorOnArrays(ClassicCoordinator):
             held=transition.holdings,
             target=assignment.target,
             steps=steps,
+            stateless=stateless,
             phases=phases(
                 warms_up=decided.warms_up,
-                cuts_over=transition.follow_up or decided.starts_any,
+                cuts_over=transition.follow_up or stateless is not None or decided.starts_any,
                 settled=not transition.follow_up and not probes,
-                waits=probes and not steps,
+                waits=probes and not steps and stateless is None,
                 probes=probes,
             ),
             balance=on_arrays.balance,
@@ -132,21 +134,20 @@ class CoordinatorOnArrays(ClassicCoordinator):
         if self._on_arrays is not None and self._on_arrays.state is state:
             return self._on_arrays
         self._leave()
-        older = self._assign.laws.in_heap_order or self._rebalance.any_temporary
-        if self._previous is None or not self._fits or len(self._found) > MOST_PROBES or older:
+        if self._previous is None or not self._fits or len(self._found) > MOST_PROBES:
             return None
         decision = self._previous[1]
-        arrays = arrays_for(state.group, decision, self._config)
-        if arrays is None:
+        if not are_for(state.group, self._config):
             return None
-        arrays.clean_by(self._cleaner)
+        laws, protocol = self._assign.laws, self._rebalance
+        arrays = Arrays(state.group, decision.target, self._config, self._cleaner, laws, protocol)
         probes = Probes()
         for found in self._found:
-            if not arrays.load_state(found, {}):
+            if not arrays.copies.load_state(found, {}):
                 return None
-            arrays.decide()
+            arrays.decide(Holdings.of(found.group, found.holdings).owners)
             probes.period(arrays)
-        if not arrays.load_state(state, self._revoked_by):
+        if not arrays.copies.load_state(state, self._revoked_by):
             return None
         self._probes, limit = probes, self._config.acceptable_recovery_lag
         if self._maker is None or self._maker.group is not state.group or self._maker.limits[1] != limit:

@@ -19,7 +19,7 @@ from kstream_plan.model import Group, GroupState, Note, Snapshot
 from kstream_plan.model.note import count, name_list
 from kstream_plan.model.releases import MODELLED_STREAMS, NO_COPY_NO_TEMPORARY, WARM_UPS_IN_ORDER, modelled_as
 from kstream_plan.model.scenario import Scenario
-from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.model.starting_state import seated
 from kstream_plan.model.times import duration, duration_span, utc
 from kstream_plan.plans import HandOver, LowerBounds, MemberLeft, Trigger, probes_after_ms
@@ -77,18 +77,16 @@ class Classic(Design):
         """
         assign, rebalance = ASSIGNORS[self.assignor], PROTOCOLS[self.protocol]
         assign, rebalance = assign.of_release(self.release), rebalance.of_release(self.release)
-        coordinator = CoordinatorOnArrays if self._on_arrays else ClassicCoordinator
+        coordinator = CoordinatorOnArrays if self.assignor == "high-availability" else ClassicCoordinator
         return coordinator(assign, rebalance, config, self.clock, times_alone=self.times_alone, target=self.target)
 
-    @property
-    def _on_arrays(self) -> bool:
-        is_newest = WARM_UPS_IN_ORDER.is_in(self.release) and NO_COPY_NO_TEMPORARY.is_in(self.release)
-        return self.assignor == "high-availability" and self.protocol == "cooperative" and is_newest
-
     def is_quick(self, snapshot: Snapshot) -> bool:
-        """Tell whether such a group has one standby a task at most, and is played on arrays."""
-        has_few = snapshot.config.num_standby_replicas <= 1
-        return self._on_arrays and has_few and are_for(snapshot.state.group, snapshot.config)
+        """Tell whether a group has stateful tasks alone, with one standby at most."""
+        group, config = snapshot.state.group, snapshot.config
+        is_newest = WARM_UPS_IN_ORDER.is_in(self.release) and NO_COPY_NO_TEMPORARY.is_in(self.release)
+        is_usual = self.assignor == "high-availability" and self.protocol == "cooperative" and is_newest
+        has_few = config.num_standby_replicas <= 1 and config.acceptable_recovery_lag < MAX_LONG and not group.stateless
+        return is_usual and has_few and are_for(group, config)
 
     def rounds_at_most(self, rounds: int, config: AssignmentConfig) -> int:
         """Return as many more as a target file probes more often than the settings say."""

@@ -1,1 +1,0 @@
-"""The classic protocol on arrays, compiled at installation."""

@@ -1,0 +1,237 @@
+# cython: boundscheck=False, wraparound=False, initializedcheck=False, annotation_typing=False
+"""Copies from one rebalance to the next: where the decision puts them, how they catch up, and what is reported then.
+
+Source: page ``rules``, "From one generation to the next".
+"""
+
+from __future__ import annotations
+
+from kstream_plan.engine.codes import ACTIVE, JUST_LOST, NO_ROLE, NONE
+from kstream_plan.engine.columns import zeros
+from kstream_plan.engine.decision import Decision
+from kstream_plan.engine.restoring import Restoring
+from kstream_plan.model import LATEST, UNKNOWN
+
+#: The time within which whoever is disturbed rejoins.
+AT_ONCE_MS = 100
+
+
+class Advance:
+    """A group that goes on to its next rebalance; a draft."""
+
+    def __init__(self, decision: Decision, restoring: Restoring) -> None:
+        self.decision, self.restoring = decision, restoring
+        self.copies = self.decision.copies
+        self.tasks, self.consumers, self.instances = self.copies.tasks, self.copies.consumers, self.copies.instances
+        self.ready, self.deletions = zeros("b", self.tasks), zeros("b", self.tasks)
+        self.first = zeros("i", self.instances)
+        self.revoking, self.disturbed = zeros("b", self.consumers), zeros("b", self.consumers)
+        self.from_ms = self.to_ms = self.generation = 0
+        self.tick = self.at_probes = False
+
+    def advance(self, from_ms: int, to_ms: int, generation: int, tick: bool, at_probes: bool) -> None:
+        """Let copies go where the decision put them, and be reported as the next rebalance finds them.
+
+        Args:
+            from_ms: the time of the decision.
+            to_ms: that of the next rebalance.
+            generation: that of the decision.
+            tick: whether every copy is caught up by then if no restore rate says otherwise.
+            at_probes: whether copies whose rate is unknown are caught up at a tick alone.
+        """
+        copies, decision = self.copies, self.decision
+        self.from_ms, self.to_ms, self.generation, self.tick, self.at_probes = (
+            from_ms,
+            to_ms,
+            generation,
+            tick,
+            at_probes,
+        )
+        is_any_disturbed = self._look_who_is_disturbed()
+        for place in range(self.tasks):
+            if decision.changed[place]:
+                self._seat(place)
+                copies.dirty[place], copies.rests[place] = 1, 0
+        if self.restoring.any_restores:
+            self.restoring.press()
+            self.restoring.restore(to_ms - from_ms, generation, False)
+            if is_any_disturbed:
+                self.restoring.restore(min(to_ms - from_ms, AT_ONCE_MS), generation, True)
+        for place in range(self.tasks):
+            if not copies.rests[place]:
+                self._advance(place)
+        copies.revoked_by[:] = decision.withheld_by
+
+    def _look_who_is_disturbed(self) -> bool:
+        """See who rejoins at once, and who reports what is left over; nobody is disturbed by a tick."""
+        decision, is_any = self.decision, False
+        self.first[:] = self.copies.first_of[: self.instances]
+        for consumer in range(self.consumers - 1, -1, -1):
+            self.revoking[consumer] = decision.revoking[consumer] and not self.tick
+            self.disturbed[consumer] = (decision.revoking[consumer] or decision.waiting[consumer]) and not self.tick
+            is_any = is_any or self.disturbed[consumer] > 0
+            if self.revoking[consumer]:
+                self.first[self.copies.instance_of[consumer]] = consumer
+        return is_any
+
+    def _advance(self, place: int) -> None:
+        """Let a task's copies go on."""
+        copies, kept, rests, is_changed = self.copies, place * self.copies.room, True, False
+        elapsed_ms, limit = self.to_ms - self.from_ms, self.copies.limit
+        written = self.restoring.written(place, elapsed_ms, False)
+        self.restoring.wait(place, elapsed_ms)
+        for at in range(kept, kept + copies.number[place]):
+            lag, reporter, remaining = copies.lag[at], copies.reporter[at], copies.remaining[at]
+            if copies.consumer[at] >= 0:
+                self._report(place, at)
+            elif not self._report_left_over(place, at, written):
+                copies.report(place, at, -1)
+                is_changed = True
+                continue
+            is_rated = self.tick or self.restoring.restores[copies.instance[at]] >= 0
+            if not is_rated and copies.remaining[at] <= limit < remaining:
+                self.ready[place] = 1
+            rests = rests and self._is_at_rest(place, at)
+            if copies.lag[at] != lag or copies.reporter[at] != reporter or copies.remaining[at] != remaining:
+                is_changed = True
+            if kept != at:
+                copies.move(at, kept)
+            kept += 1
+        copies.number[place] = kept - place * copies.room
+        copies.rests[place] = rests and copies.number[place] > 0
+        if is_changed or copies.dirty[place]:
+            copies.dirty[place] = copies.stale[place] = 1
+
+    def _is_at_rest(self, place: int, at: int) -> bool:
+        """Tell whether a copy stays as it is until it gets another seat."""
+        copies = self.copies
+        if copies.consumer[at] < 0 or copies.remaining[at] or not copies.is_reported_by(place, at, copies.consumer[at]):
+            return False
+        lag = LATEST if copies.role[at] == ACTIVE else self.restoring.standing[place]
+        return copies.lag[at] == lag and not self.restoring.falls_behind(place, at)
+
+    # -- who has copies ---------------------------------------------------------------------------------------------
+
+    def _seat(self, place: int) -> None:
+        """Let a task's copies go to their seats; a copy that nobody holds any more is left over."""
+        copies, decision, number = self.copies, self.decision, self.decision.fill_seats(place)
+        while copies.number[place] + number > copies.room:
+            copies.widen()
+        copies.owner[place] = -1
+        for at in range(place * copies.room, place * copies.room + copies.number[place]):
+            if copies.consumer[at] >= 0 and not self._is_seat(copies.instance[at], number):
+                if copies.lag[at] == LATEST:
+                    copies.lag[at] = 0
+                copies.consumer[at], copies.role[at], copies.lost_at_ms[at] = -1, JUST_LOST, self.from_ms
+        for seat in range(number):
+            if decision.seat_role[seat] == ACTIVE:
+                copies.owner[place] = decision.seat_consumer[seat]
+            self._take(place, seat)
+
+    def _is_seat(self, instance: int, number: int) -> bool:
+        for seat in range(number):
+            if self.decision.seat_instance[seat] == instance:
+                return True
+        return False
+
+    def _take(self, place: int, seat: int) -> None:
+        """Let whoever has a seat take the copy on its instance, or make one."""
+        copies, instance = self.copies, self.decision.seat_instance[seat]
+        consumer, role, at = (
+            self.decision.seat_consumer[seat],
+            self.decision.seat_role[seat],
+            copies.slot_of(place, instance),
+        )
+        if at < 0:
+            self._make(place, instance, consumer, role)
+            return
+        if copies.cleaner.in_memory and copies.consumer[at] >= 0 and copies.consumer[at] != consumer:
+            # that of the other thread is closed, and gone
+            copies.fill_empty(place, at, instance, consumer, role, self.generation, self.from_ms)
+            return
+        if copies.consumer[at] != consumer or (copies.role[at] == ACTIVE) != (role == ACTIVE):
+            if copies.consumer[at] < 0:
+                copies.placed_in[at] = self.generation
+            if copies.lag[at] == LATEST and role != ACTIVE:
+                copies.lag[at] = 0
+            copies.consumer[at], copies.lost_at_ms[at] = consumer, NONE
+        copies.role[at] = role
+
+    def _make(self, place: int, instance: int, consumer: int, role: int) -> None:
+        """Put an empty copy in its place among a task's, by instance; there is room for it."""
+        copies, begin = self.copies, place * self.copies.room
+        at = begin + copies.number[place]
+        while at > begin and copies.instance[at - 1] > instance:
+            copies.move(at - 1, at)
+            at -= 1
+        copies.fill_empty(place, at, instance, consumer, role, self.generation, self.from_ms)
+        copies.number[place] += 1
+
+    # -- what is reported of them -----------------------------------------------------------------------------------
+
+    def _report_left_over(self, place: int, at: int, written: int) -> bool:
+        """Report left-over state, behind by what was written; false: it is gone."""
+        copies, reporter = self.copies, self.first[self.copies.instance[at]]
+        lag, whole = copies.lag[at], copies.whole[place]
+        if lag == NONE:
+            return False
+        if copies.has_deleted(at, self.to_ms):
+            counts = copies.role[at] != JUST_LOST and copies.is_caught_up(lag)
+            if counts and self.decision.movement.is_queued(place) and copies.may_have_deleted(at, self.to_ms):
+                self.deletions[place] = 1
+            return False
+        copies.role[at] = NO_ROLE
+        if lag != UNKNOWN and (written or not copies.is_reported_by(place, at, reporter)):
+            lag = 0 if lag == LATEST else lag
+            copies.lag[at] = copies.remaining[at] = lag + written if lag < whole - written else whole
+        copies.report(place, at, reporter)
+        return True
+
+    def _report(self, place: int, at: int) -> None:
+        """Report a copy that a consumer holds."""
+        copies, consumer = self.copies, self.copies.consumer[at]
+        remaining, disturbed = copies.remaining[at], self.disturbed[consumer] > 0
+        known, active = self.restoring.is_known(at), copies.role[at] == ACTIVE
+        if copies.lag[at] == LATEST:
+            copies.report(place, at, consumer)
+            return
+        if known:
+            remaining = copies.left[at]
+        elif self.tick or ((active or copies.placed_in[at] < self.generation) and not self.at_probes):
+            remaining = 0
+        if copies.placed_in[at] == self.generation and not self.tick:
+            self._report_placed(place, at, remaining, known)
+            return
+        if active and not remaining and not disturbed:
+            copies.lag[at] = LATEST
+        else:
+            copies.lag[at] = self._reported(place, at, copies.left_soon[at] if known and disturbed else remaining)
+        if not self.revoking[consumer] or copies.reporter[at] < 0:
+            copies.report(place, at, consumer)
+        copies.remaining[at] = remaining
+
+    def _report_placed(self, place: int, at: int, remaining: int, known: bool) -> None:
+        """Report a copy that the decision made or took up again.
+
+        A consumer that revokes rejoins before the copy is even created; one that had something withheld has created it
+        and restored nothing; any other rejoins a heartbeat later with what it has restored by then.
+        """
+        copies, consumer = self.copies, self.copies.consumer[at]
+        active, disturbed = copies.role[at] == ACTIVE, self.disturbed[consumer] > 0
+        if self.revoking[consumer]:
+            copies.report(place, at, -1 if copies.lag[at] == NONE else self.first[copies.instance[at]])
+            copies.remaining[at] = remaining
+            return
+        if known and not disturbed and not self.at_probes:
+            copies.lag[at] = LATEST if active and not remaining else self._reported(place, at, remaining)
+        elif active and not disturbed and not (remaining and self.at_probes):
+            copies.lag[at], remaining = LATEST, 0
+        elif copies.lag[at] == NONE:
+            copies.lag[at] = copies.whole[place]
+        copies.report(place, at, consumer)
+        copies.remaining[at] = remaining
+
+    def _reported(self, place: int, at: int, remaining: int) -> int:
+        """Return the lag of a copy: at least what arrives between two polls of its changelog, unless it is active."""
+        least = 0 if self.copies.role[at] == ACTIVE else self.restoring.standing[place]
+        return max(min(remaining, self.copies.whole[place]), least)

@@ -1,0 +1,248 @@
+# cython: boundscheck=False, wraparound=False, initializedcheck=False, annotation_typing=False
+"""The copies of a group's stateful tasks in columns: what is on disk, and who owns what.
+
+A stateful task's place is its position among the stateful ones. Each has the same number of slots, a copy each, of
+which the first so many are in use, by instance.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from kstream_plan.engine.codes import ACTIVE, NO_ROLE, NONE
+from kstream_plan.engine.columns import zeros
+from kstream_plan.engine.state_cleaner import StateCleaner
+from kstream_plan.model import LATEST, Copy, Group, GroupState, Holding, Holdings
+from kstream_plan.model.settings import MAX_LONG
+
+Column: TypeAlias = "array[int]"
+
+
+class Copies:
+    """What of a group's stateful tasks is on disk, and who owns them; a draft.
+
+    Args:
+        group: who takes part.
+        limit: ``acceptable.recovery.lag``.
+        cleaner: what deletes left-over state.
+    """
+
+    def __init__(self, group: Group, limit: int, cleaner: StateCleaner) -> None:
+        self.tasks, self.instances, self.consumers = len(group.stateful), len(group.instances), len(group.consumer_ids)
+        self.all_tasks, self.limit = len(group.tasks), limit
+        self.task_of = array("i", group.stateful)
+        self.instance_of = array("i", group.instance_of)
+        self.first_of = array("i", [*(consumers.start for consumers in group.consumers_of), self.consumers])
+        self.capacity = array("i", group.capacities)
+        self.whole = array("q", [group.end_offset_sums[task] for task in group.stateful])
+        self.known = array("b", [group.tasks[task].end_offset_known for task in group.stateful])
+        self.cleaner = cleaner
+        started_ms = (cleaner.started_ms.get(instance.process_id, NONE) for instance in group.instances)
+        self.started_ms = array("q", started_ms)
+        self.number, self.owner = zeros("i", self.tasks), zeros("i", self.tasks)
+        self.revoked_by, self.unprocessed = zeros("i", self.tasks), zeros("q", self.tasks)
+        self.rests, self.dirty, self.stale = zeros("b", self.tasks), zeros("b", self.tasks), zeros("b", self.tasks)
+        self.more_reporters: dict[tuple[int, int], tuple[int, ...]] = {}
+        self.any_more_reporters = False
+        self.room = 4
+        self._make_slots()
+
+    def _make_slots(self) -> None:
+        slots = self.tasks * self.room
+        self.instance, self.consumer, self.reporter = zeros("i", slots), zeros("i", slots), zeros("i", slots)
+        self.role, self.lag, self.remaining = zeros("b", slots), zeros("q", slots), zeros("q", slots)
+        self.left, self.left_soon, self.placed_in = zeros("q", slots), zeros("q", slots), zeros("q", slots)
+        self.lost_at_ms, self.made_at_ms = zeros("q", slots), zeros("q", slots)
+
+    # -- from and to objects ----------------------------------------------------------------------------------------
+
+    def load_state(self, state: GroupState, revoked_by: Mapping[int, int]) -> bool:
+        """Take over a state, and which consumer the last assignment made give up each task.
+
+        Returns:
+            Whether it fits: who holds a stateful task has a copy of it, and each is active at one at most.
+        """
+        roles: dict[tuple[int, int], int] = {}
+        for consumer, held in enumerate(Holdings.of(state.group, state.holdings).stateful):
+            for role, of_role in enumerate(held):
+                for task in of_role:
+                    roles[task, consumer] = role
+        self.more_reporters = {}
+        while max(map(len, state.copies), default=0) >= self.room:
+            self.widen()
+        for place in range(self.tasks):
+            task = self.task_of[place]
+            self.revoked_by[place], self.unprocessed[place] = revoked_by.get(task, -1), state.waiting.get(task, 0)
+            self.rests[place], self.dirty[place], self.stale[place] = 0, 1, 1
+            if not self._load_task(place, state.copies[task], roles):
+                return False
+        self.any_more_reporters = len(self.more_reporters) > 0
+        return len(roles) == 0
+
+    def _load_task(self, place: int, copies: tuple[Copy, ...], roles: dict[tuple[int, int], int]) -> bool:
+        """Take over a task's copies, and take who holds them out of ``roles``; return whether they fit."""
+        self.owner[place], self.number[place] = -1, 0
+        for copy in copies:
+            at = place * self.room + self.number[place]
+            self.number[place] += 1
+            self._fill(at, copy)
+            if len(copy.reporters) > 1:
+                self.more_reporters[place, copy.instance] = copy.reporters[1:]
+            if copy.consumer is None:
+                continue
+            role = roles.pop((self.task_of[place], copy.consumer), NO_ROLE)
+            if role == NO_ROLE or copy.active != (role == ACTIVE):
+                return False
+            self.role[at] = role
+            if role == ACTIVE:
+                if self.owner[place] >= 0:
+                    return False
+                self.owner[place] = self.consumer[at]
+        return True
+
+    def _fill(self, at: int, copy: Copy) -> None:
+        self.instance[at] = copy.instance
+        self.lag[at] = NONE if copy.lag is None else copy.lag
+        self.reporter[at] = copy.reporters[0] if copy.reporters else -1
+        self.remaining[at], self.placed_in[at] = copy.remaining, copy.placed_in
+        self.consumer[at] = -1 if copy.consumer is None else copy.consumer
+        self.lost_at_ms[at] = NONE if copy.lost_at_ms is None else copy.lost_at_ms
+        self.made_at_ms[at] = NONE if copy.made_at_ms is None else copy.made_at_ms
+        self.role[at] = NO_ROLE
+
+    def as_copies(self) -> tuple[tuple[Copy, ...], ...]:
+        """Return the copies of every task of the group, as a state has them."""
+        found: list[tuple[Copy, ...]] = [()] * self.all_tasks
+        for place in range(self.tasks):
+            begin = place * self.room
+            found[self.task_of[place]] = tuple([self._copy(place, begin + at) for at in range(self.number[place])])
+        return tuple(found)
+
+    def _copy(self, place: int, at: int) -> Copy:
+        reporters: tuple[int, ...] = ()
+        if self.reporter[at] >= 0:
+            reporters = (self.reporter[at], *self.more_reporters.get((place, self.instance[at]), ()))
+        return Copy(
+            self.instance[at],
+            None if self.lag[at] == NONE else self.lag[at],
+            reporters,
+            self.remaining[at],
+            None if self.consumer[at] < 0 else self.consumer[at],
+            self.role[at] == ACTIVE,
+            self.placed_in[at],
+            None if self.lost_at_ms[at] == NONE else self.lost_at_ms[at],
+            None if self.made_at_ms[at] == NONE else self.made_at_ms[at],
+        )
+
+    def owned(self) -> tuple[Holding, ...]:
+        """Return what every consumer holds of the stateful tasks."""
+        roles: list[tuple[list[int], ...]] = [([], [], [], []) for _ in range(self.consumers)]
+        for place in range(self.tasks):
+            for at in range(place * self.room, place * self.room + self.number[place]):
+                if self.consumer[at] >= 0:
+                    roles[self.consumer[at]][self.role[at]].append(self.task_of[place])
+        return tuple([Holding(*map(tuple, held)) for held in roles])
+
+    def revoked(self) -> dict[int, int]:
+        """Return by task the consumer that gave it up for the decision before."""
+        return self.by_task(self.revoked_by)
+
+    def unprocessed_input(self) -> dict[int, int]:
+        """Return by task the records of its input that wait, as a state has them."""
+        return {self.task_of[place]: self.unprocessed[place] for place in range(self.tasks) if self.unprocessed[place]}
+
+    def by_task(self, consumers: Column) -> dict[int, int]:
+        """Return consumers, which are by place, by task where there are any."""
+        return {self.task_of[place]: consumers[place] for place in range(self.tasks) if consumers[place] >= 0}
+
+    def flagged(self, flags: Column) -> set[int]:
+        """Return the tasks that have a flag; flags are by place."""
+        return {self.task_of[place] for place in range(self.tasks) if flags[place]}
+
+    # -- look-ups ---------------------------------------------------------------------------------------------------
+
+    def slot_of(self, place: int, instance: int) -> int:
+        """Return the slot of the copy that an instance has of a task, or -1."""
+        for at in range(place * self.room, place * self.room + self.number[place]):
+            if self.instance[at] == instance:
+                return at
+        return -1
+
+    def lag_on(self, place: int, instance: int) -> int:
+        """Return how far behind an instance is on a task as Kafka sees it: what reported nothing lags by the whole."""
+        at = self.slot_of(place, instance)
+        return self.whole[place] if at < 0 or self.lag[at] == NONE else self.lag[at]
+
+    def is_caught_up(self, lag: int) -> bool:
+        """Tell whether that is within ``acceptable.recovery.lag``."""
+        return lag == LATEST or 0 <= lag <= self.limit or self.limit == MAX_LONG
+
+    def report(self, place: int, at: int, reporter: int) -> None:
+        """Let one consumer report a copy, or none (-1)."""
+        self.reporter[at] = reporter
+        if self.any_more_reporters and self.more_reporters.pop((place, self.instance[at]), None) is not None:
+            self.dirty[place] = 1
+
+    def is_reported_by(self, place: int, at: int, consumer: int) -> bool:
+        """Tell whether a consumer has reported a copy, alone."""
+        if self.reporter[at] != consumer:
+            return False
+        return not self.any_more_reporters or (place, self.instance[at]) not in self.more_reporters
+
+    # -- left-over state --------------------------------------------------------------------------------------------
+
+    def has_deleted(self, at: int, by_ms: int) -> bool:
+        """Tell whether a copy that is left over is gone by a time."""
+        since_started, since_made = self._age(self.started_ms[self.instance[at]], by_ms), self.made_at_ms[at]
+        return self.cleaner.has_deleted(since_started, by_ms - self.lost_at_ms[at], self._age(since_made, by_ms))
+
+    def may_have_deleted(self, at: int, by_ms: int) -> bool:
+        """Tell whether that depends on when the instance looks."""
+        since_started, since_made = self._age(self.started_ms[self.instance[at]], by_ms), self.made_at_ms[at]
+        return self.cleaner.may_have_deleted(since_started, by_ms - self.lost_at_ms[at], self._age(since_made, by_ms))
+
+    def _age(self, at_ms: int, by_ms: int) -> int:
+        """Return how long ago something was; ``NONE``: unknown."""
+        return NONE if at_ms == NONE else by_ms - at_ms
+
+    # -- slots ------------------------------------------------------------------------------------------------------
+
+    def widen(self) -> None:
+        """Make room for more copies of each task."""
+        before, room = self._columns(), self.room
+        self.room = 2 * room
+        self._make_slots()
+        for old, new in zip(before, self._columns(), strict=True):
+            wider = new[: 2 * room * self.tasks].reshape(self.tasks, 2 * room)
+            wider[:, :room] = old[: room * self.tasks].reshape(self.tasks, room)
+
+    def _columns(self) -> list[Any]:
+        """Return the columns by slot."""
+        columns = [np.asarray(self.instance), np.asarray(self.consumer), np.asarray(self.reporter)]
+        columns += [np.asarray(self.role), np.asarray(self.lag), np.asarray(self.remaining), np.asarray(self.left)]
+        columns += [np.asarray(self.left_soon), np.asarray(self.placed_in), np.asarray(self.lost_at_ms)]
+        return [*columns, np.asarray(self.made_at_ms)]
+
+    def move(self, at: int, to: int) -> None:
+        """Put the copy of a slot into another one."""
+        self.instance[to], self.consumer[to], self.reporter[to] = (
+            self.instance[at],
+            self.consumer[at],
+            self.reporter[at],
+        )
+        self.role[to], self.lag[to], self.remaining[to] = self.role[at], self.lag[at], self.remaining[at]
+        self.left[to], self.left_soon[to], self.placed_in[to] = self.left[at], self.left_soon[at], self.placed_in[at]
+        self.lost_at_ms[to], self.made_at_ms[to] = self.lost_at_ms[at], self.made_at_ms[at]
+
+    def fill_empty(
+        self, place: int, at: int, instance: int, consumer: int, role: int, generation: int, ms: int
+    ) -> None:
+        """Let a copy begin with nothing, that the decision of a ``generation`` makes."""
+        self.instance[at], self.consumer[at], self.role[at] = instance, consumer, role
+        self.report(place, at, -1)
+        self.lag[at], self.remaining[at], self.left[at], self.left_soon[at] = NONE, self.whole[place], 0, 0
+        self.placed_in[at], self.lost_at_ms[at], self.made_at_ms[at] = generation, NONE, ms

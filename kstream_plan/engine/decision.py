@@ -1,0 +1,295 @@
+# cython: boundscheck=False, wraparound=False, initializedcheck=False, annotation_typing=False
+"""One decision: where every stateful task goes, which consumer has it, and what its owner has to give up first.
+
+Source: page ``rules``, "Split over threads", "One cooperative rebalance". The seats on instances:
+``engine.task_movement``.
+
+What neither copies nor seats changed since the decision before is taken over from there.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from kstream_plan.engine.codes import ACTIVE, NONE, STANDBY, TEMPORARY, WARMUP
+from kstream_plan.engine.columns import zeros
+from kstream_plan.engine.copies import Copies
+from kstream_plan.engine.load import Load
+from kstream_plan.engine.task_movement import TaskMovement
+from kstream_plan.engine.thread_assignment import ThreadAssignment
+from kstream_plan.model import Group, Holding
+
+Column: TypeAlias = "array[int]"
+Numbers: TypeAlias = "npt.NDArray[np.int32]"
+
+
+class Decision:
+    """Seats of every stateful task on instances and consumers; a draft.
+
+    Args:
+        copies: what is on disk, and who owns what.
+        group: who takes part.
+        movement: the seats on instances.
+        split: what deals an instance's tasks, by their indices, to its consumers.
+        roles_apart: as releases before 3.2 do, copies are dealt as if there were no active tasks.
+        stopping: consumers that give up everything before they join: nobody owns what they had.
+        any_temporary: as releases before 3.5.2 do, the new owner of what is withheld holds it as a standby meanwhile
+            even if its instance has no state of it.
+    """
+
+    def __init__(
+        self,
+        copies: Copies,
+        group: Group,
+        movement: TaskMovement,
+        split: ThreadAssignment,
+        *,
+        roles_apart: bool = False,
+        stopping: Iterable[int] = (),
+        any_temporary: bool = False,
+    ) -> None:
+        self.copies, self.movement, self.split = copies, movement, split
+        self.roles_apart, self.any_temporary = roles_apart, any_temporary
+        self.tasks, self.instances, self.consumers = len(group.stateful), len(group.instances), len(group.consumer_ids)
+        self.slots, self.width = self.movement.slots, self.movement.width
+        seats = self.tasks * self.width
+        self.consumer, self.reporters, self.following = zeros("i", seats), zeros("i", seats), zeros("i", seats)
+        self.touched, self.unlike = zeros("b", self.instances + 1), zeros("b", self.tasks)  # the first one is nobody
+        self.first_dealt = array("i", [-1]) * (2 * self.instances)
+        self.spread = Load(group)
+        self.load, self.copy_load = zeros("i", self.consumers), zeros("i", self.consumers)
+        self.stopping = zeros("b", self.consumers)
+        for consumer in stopping:
+            self.stopping[consumer] = 1
+        self.withheld_by, self.nobody = array("i", [-1]) * self.tasks, array("i", [-1]) * self.tasks
+        self.temporary, self.changed = zeros("b", self.tasks), zeros("b", self.tasks)
+        self.revoking, self.waiting = zeros("b", self.consumers), zeros("b", self.consumers)
+        self.no_flags, self.no_instances = zeros("b", self.tasks), zeros("b", self.instances + 1)
+        self.no_consumers = zeros("b", self.consumers)
+        self.seat_instance, self.seat_consumer = zeros("i", self.width), zeros("i", self.width)
+        self.seat_role = zeros("b", self.width)
+        self.warmup_copies = self.extra_copies = 0
+        self.follow_up = False
+
+    def decide(self) -> None:
+        """Decide where every task goes, split it over the consumers, and withhold what its owner has to give up."""
+        copies = self.copies
+        for place in range(self.tasks):
+            if copies.dirty[place]:
+                self._pass_lags_on(place)
+        self.movement.move()
+        self.warmup_copies = self.movement.warmup_copies
+        self._compare()
+        self._split_over_consumers()
+        self._withhold()
+        copies.dirty[:] = self.no_flags
+
+    def _pass_lags_on(self, place: int) -> None:
+        """Report the lags of a task's copies to the movements."""
+        copies = self.copies
+        self.movement.forget(place)
+        for at in range(place * copies.room, place * copies.room + copies.number[place]):
+            if copies.lag[at] != NONE:
+                self.movement.report(place, copies.instance[at], copies.lag[at])
+
+    def _compare(self) -> None:
+        """See of which tasks a copy or a seat is not as before, and whose split over its consumers that may change."""
+        dirty, width = self.copies.dirty, self.width
+        self.unlike[:] = dirty
+        self.touched[:] = self.no_instances
+        for place in range(self.tasks):
+            if dirty[place]:
+                for seat in range(place * width, (place + 1) * width):
+                    self._touch(place, seat)
+        moved: list[int] = np.flatnonzero(
+            np.asarray(self.movement.decided) != np.asarray(self.movement.before)
+        ).tolist()
+        for seat in moved:
+            if not dirty[seat // width]:
+                self.unlike[seat // width] = 1
+                self._touch(seat // width, seat)
+
+    def _touch(self, place: int, seat: int) -> None:
+        """See whose split over its consumers a seat may change, and who reported the copy there."""
+        now, was, is_active = self.movement.decided[seat], self.movement.before[seat], seat == place * self.width
+        if was >= 0:
+            self.touched[was + 1] = 1
+            self.spread.count(self.copies.task_of[place], is_active, was, -1)
+        if now >= 0:
+            self.touched[now + 1] = 1
+            self.spread.count(self.copies.task_of[place], is_active, now, 1)
+            at = self.copies.slot_of(place, now)
+            self.reporters[seat] = -1 if at < 0 else self.copies.reporter[at]
+
+    # -- the split over consumers -----------------------------------------------------------------------------------
+
+    def _split_over_consumers(self) -> None:
+        """Give the seats of each instance that is touched to its consumers: active tasks, then copies."""
+        self._list_dealt()
+        for instance in range(self.instances):
+            if self.touched[instance + 1]:
+                for consumer in range(self.copies.first_of[instance], self.copies.first_of[instance + 1]):
+                    self.load[consumer] = self.copy_load[consumer] = 0
+                self._deal(instance, self.first_dealt[2 * instance], True)
+                self._deal(instance, self.first_dealt[2 * instance + 1], False)
+
+    def _list_dealt(self) -> None:
+        """List the seats to deal of each instance, active tasks and copies apart, in task order."""
+        decided, touched, width = self.movement.decided, self.touched, self.width
+        for first in range(2 * self.instances):
+            self.first_dealt[first] = -1
+        for seat in range(self.tasks * width - 1, -1, -1):
+            if touched[decided[seat] + 1]:
+                first = 2 * decided[seat] + (seat % width > 0)
+                self.following[seat] = self.first_dealt[first]
+                self.first_dealt[first] = seat
+
+    def _deal(self, instance: int, first: int, active: bool) -> None:
+        """Deal an instance's seats; its lags count only where not everybody gets back what it reported."""
+        split, begin, width = self.split, self.copies.first_of[instance], self.width
+        load = self.load if active or not self.roles_apart else self.copy_load
+        threads, at, number = self.copies.first_of[instance + 1] - begin, first, 0
+        split.clear()
+        while at >= 0:
+            split.add(self.copies.task_of[at // width], max(-1, self.reporters[at] - begin))
+            if self.copies.any_more_reporters:
+                self._add_more_reporters(at // width, instance, begin)
+            at = self.following[at]
+        if not split.give_back(load, begin, threads):
+            at = first
+            while at >= 0:
+                split.lags[number] = self.copies.lag_on(at // width, instance)
+                number, at = number + 1, self.following[at]
+            split.deal(load, begin, threads, active)
+        number, at = 0, first
+        while at >= 0:
+            if self.consumer[at] != begin + split.given[number]:
+                self.consumer[at] = begin + split.given[number]
+                self.unlike[at // width] = 1
+            number, at = number + 1, self.following[at]
+
+    def _add_more_reporters(self, place: int, instance: int, begin: int) -> None:
+        for reporter in self.copies.more_reporters.get((place, instance), ()):
+            self.split.add_reporter(reporter - begin)
+
+    # -- what members then hold -------------------------------------------------------------------------------------
+
+    def _withhold(self) -> None:
+        """Withhold what its present owner has to give up first, and see whose seats change."""
+        self.follow_up, self.extra_copies = False, self.warmup_copies
+        self.revoking[:] = self.no_consumers
+        self.waiting[:] = self.no_consumers
+        self.withheld_by[:] = self.nobody
+        self.temporary[:] = self.no_flags
+        self.changed[:] = self.no_flags
+        for place in range(self.tasks):
+            if self.unlike[place]:
+                self.copies.stale[place] = 1
+                self._withhold_task(place)
+                self.extra_copies += self.temporary[place]
+
+    def disturb(self, revoking: Iterable[int], waiting: Iterable[int]) -> None:
+        """Let these consumers give up, or wait for, stateless tasks besides."""
+        for consumer in revoking:
+            self.revoking[consumer], self.follow_up = 1, True
+        for consumer in waiting:
+            self.waiting[consumer], self.follow_up = 1, True
+
+    def _withhold_task(self, place: int) -> None:
+        """Withhold a task, or do not; see whether its copies are where its seats are."""
+        copies, held, first = self.copies, 0, place * self.width
+        old, new, instance = copies.owner[place], self.consumer[first], self.movement.decided[first]
+        if old >= 0 and old != new and not self.stopping[old]:
+            self.withheld_by[place], self.follow_up = old, True
+            self.revoking[old] = self.waiting[new] = 1
+            at = copies.slot_of(place, instance)
+            has_state = self.any_temporary or (at >= 0 and copies.lag[at] != NONE)
+            self.temporary[place] = has_state and copies.instance_of[old] != instance
+        number = self.fill_seats(place)
+        for at in range(place * copies.room, place * copies.room + copies.number[place]):
+            held += copies.consumer[at] >= 0
+        self.changed[place] = held != number
+        for seat in range(number):
+            at = copies.slot_of(place, self.seat_instance[seat])
+            if at < 0 or copies.consumer[at] != self.seat_consumer[seat] or copies.role[at] != self.seat_role[seat]:
+                self.changed[place] = 1
+
+    def revoked_by(self, place: int) -> int:
+        """Return the consumer that gave a task up, for the decision before or before it joined for this one, or -1."""
+        owner = self.copies.owner[place]
+        return owner if owner >= 0 and self.stopping[owner] else self.copies.revoked_by[place]
+
+    def fill_seats(self, place: int) -> int:
+        """Fill ``seat_instance``, ``seat_consumer`` and ``seat_role`` with who holds a task after the rebalance.
+
+        They come by instance. Return how many do.
+        """
+        first, number = place * self.width, 0
+        for seat in range(first, first + self.width):
+            instance, role = self.movement.decided[seat], self.role_of(seat - first)
+            if instance < 0:
+                continue
+            if role == ACTIVE and self.withheld_by[place] >= 0:
+                if not self.temporary[place]:
+                    continue
+                role = TEMPORARY
+            at = number
+            while at and self.seat_instance[at - 1] > instance:
+                self.seat_instance[at], self.seat_consumer[at] = self.seat_instance[at - 1], self.seat_consumer[at - 1]
+                self.seat_role[at] = self.seat_role[at - 1]
+                at -= 1
+            self.seat_instance[at], self.seat_consumer[at], self.seat_role[at] = instance, self.consumer[seat], role
+            number += 1
+        return number
+
+    def role_of(self, seat: int) -> int:
+        """Return what one of a task's seats makes whoever has it: the second half of them are warm-ups."""
+        if seat == 0:
+            return ACTIVE
+        return STANDBY if seat < self.slots else WARMUP
+
+    def loads(self) -> Numbers:
+        """Return the stateful tasks that each consumer has; with ``roles_apart`` the active ones."""
+        return np.array(self.load)[: self.consumers]
+
+    # -- as objects -------------------------------------------------------------------------------------------------
+
+    def decided_by(self, instance: bool) -> tuple[Holding, ...]:
+        """Return what was decided, by consumer, or by ``instance``."""
+        width, task_of = self.width, self.copies.task_of
+        members = self.movement.decided if instance else self.consumer
+        held: list[tuple[list[int], ...]] = [
+            ([], [], []) for _ in range(self.instances if instance else self.consumers)
+        ]
+        for seat in range(self.tasks * width):
+            if self.movement.decided[seat] >= 0:
+                held[members[seat]][self.role_of(seat % width)].append(task_of[seat // width])
+        return tuple([Holding(*map(tuple, roles)) for roles in held])
+
+    def held_after(self) -> tuple[Holding, ...]:
+        """Return what every consumer holds of the stateful tasks after the rebalance."""
+        roles: list[tuple[list[int], ...]] = [([], [], [], []) for _ in range(self.consumers)]
+        for place in range(self.tasks):
+            for seat in range(self.fill_seats(place)):
+                roles[self.seat_consumer[seat]][self.seat_role[seat]].append(self.copies.task_of[place])
+        return tuple([Holding(*map(tuple, held)) for held in roles])
+
+    def withheld(self) -> dict[int, int]:
+        """Return by task the consumer that has to give it up first."""
+        return self.copies.by_task(self.withheld_by) if self.follow_up else {}
+
+    def revoking_consumers(self) -> Iterable[int]:
+        """Return the consumers that give up an active task."""
+        return self._flagged_consumers(self.revoking)
+
+    def waiting_consumers(self) -> Iterable[int]:
+        """Return the consumers from which an active task is withheld."""
+        return self._flagged_consumers(self.waiting)
+
+    def _flagged_consumers(self, flags: Column) -> list[int]:
+        return [consumer for consumer in range(self.consumers) if flags[consumer]] if self.follow_up else []
