@@ -136,6 +136,16 @@ class SafetyTest {
             + "with followup probing rebalance\\."), lines[1]);
     }
 
+    /** By an expression such a line took an hour; and only blanks, tabs and CR are left out at the ends of a line. */
+    @Test
+    void manyBlanksInALineTakeNoTime() throws Exception {
+        String comment = "# " + " ".repeat(900_000 - LARGE.file.length()) + "x\n";
+        Path file = Files.writeString(folder.resolve("blanks.properties"), comment + LARGE.file);
+        assertEquals("large", TargetFile.read(file.toString()).application);
+        Files.writeString(file, LARGE.file.replace("application=large\n", "application=large \u0085\n"));
+        assertEquals("large \u0085", TargetFile.read(file.toString()).application);
+    }
+
     @Test
     void membersWithoutTasksGetNone() {
         RecordedGroup empty = new LargeGroup(0, 3).group;
