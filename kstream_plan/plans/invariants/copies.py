@@ -131,13 +131,18 @@ def one_learner_per_task(subject: PlanView, changes: CopyChanges) -> Iterator[tu
 
 
 def standbys_as_wanted(subject: PlanView, changes: CopyChanges) -> Iterator[tuple[int | None, str]]:
-    """A stateful task is decided ``num_standby_replicas`` standbys; fewer only if the plan warns of it."""
+    """A stateful task is decided ``num_standby_replicas`` standbys; fewer only if the plan warns of it.
+
+    A target file says itself how many there are.
+    """
     plan, decided = subject.plan, changes.decided(STANDBY)
     named = {named for note in plan.warnings if note.code == "standbys-short" for named in note.subjects}
     short = [task for task in plan.group.stateful if named and subject.name(task) in named]
     of_round = np.array([plan.config_of(rnd.number).num_standby_replicas for rnd in changes.rounds], np.int64)
     wanted = of_round[decided.time]
+    by_file = np.array([rnd.follows is not None and rnd.follows.refusal is None for rnd in changes.rounds], bool)
     wrong = (decided.number > wanted) | ((decided.number < wanted) & ~_flags(subject, short)[decided.key])
+    wrong &= ~by_file[decided.time]
     for index, task, count in decided.where(wrong & _flags(subject, plan.group.stateful)[decided.key]):
         message = f"{subject.name(task)} is decided {count} standbys, num_standby_replicas is {of_round[index]}"
         yield changes.rounds[index].number, message
