@@ -24,5 +24,5 @@ def target_content(path: Path) -> bytes:
 
 def config_map(name: str, text: str) -> str:
     """Return a Kubernetes ConfigMap of this name that holds a target file, as YAML."""
-    lines = "".join(f"    {line}\n" for line in text.splitlines())
+    lines = "".join(f"    {line}\n" for line in text.removesuffix("\n").split("\n"))
     return f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  target.properties: |\n{lines}"

@@ -9,7 +9,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from itertools import chain
+from math import inf
 from typing import NamedTuple
 
 from kstream_plan.assignors import FOLLOWS_A_FILE
@@ -22,7 +24,7 @@ from kstream_plan.assignors.planned.target_file import (
     target_text,
 )
 from kstream_plan.errors import KstreamPlanError
-from kstream_plan.model import LATEST, Copy, Group, GroupState, Holding, Instance, Note, Rates, Snapshot
+from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, GroupState, Holding, Instance, Note, Rates, Snapshot
 from kstream_plan.model.scenario import Event, Join, Leave, Scenario
 from kstream_plan.model.times import duration, format_time
 from kstream_plan.planner.options import PlanOptions
@@ -106,11 +108,14 @@ def export_plan(plan: Plan, request: ExportRequest, where: str) -> Export:
     simulated = None if lasting else _fastest(plan, draft, order, request)
     if simulated is not None:
         draft = replace(draft, order=simulated.order)
-        reasons += [*_reasons_of_simulation(simulated.plan, request), *_reasons_of_text(draft)]
+        reasons += [*_reasons_of_simulation(plan, simulated.plan, request), *_reasons_of_text(draft)]
     if reasons or simulated is None:
         raise ExportRefusedError(reasons, where=where)
     return Export(
-        file=draft, simulated=simulated.plan, is_grouped=draft.order != order, warnings=tuple(_warnings(plan))
+        file=draft,
+        simulated=simulated.plan,
+        is_grouped=draft.order != order,
+        warnings=(*_warnings(plan), *_warnings_of_time(plan)),
     )
 
 
@@ -128,10 +133,20 @@ def _fastest(plan: Plan, draft: TargetFile, order: tuple[str, ...], request: Exp
     return min(tried, key=lambda one: (one.plan.verdict.kind != "settled", one.plan.summary.duration_ms))
 
 
-def _reasons_of_simulation(simulated: Plan, request: ExportRequest) -> Iterator[str]:
+def _reasons_of_simulation(plan: Plan, simulated: Plan, request: ExportRequest) -> Iterator[str]:
     if simulated.verdict.kind != "settled":
         yield "simulated with this file, the group does not settle"
         return
+    without = [rnd for rnd in simulated.rounds if rnd.follows is not None and rnd.follows.refusal is not None]
+    if without:
+        refusal = without[0].follows.refusal if without[0].follows is not None else None
+        yield (
+            f"simulated with it, {len(without)} of {len(simulated.rounds)} rebalances are decided without the file "
+            f"({refusal}): export a plan in which all who leave have left before others join"
+        )
+    if plan.summary.cold_handovers:
+        number = plan.summary.cold_handovers
+        yield f"{number} {'task starts' if number == 1 else 'tasks start'} cold in it, for which nothing waits"
     needed_ms = 2 * simulated.summary.duration_ms
     if request.expires_in_ms < needed_ms:
         given = duration(request.expires_in_ms)
@@ -156,11 +171,42 @@ def export_stay(snapshot: Snapshot, request: ExportRequest, where: str) -> Expor
     Raises:
         ExportRefusedError: the group, or what is asked for, does not do.
     """
-    group = snapshot.state.group
+    group, decision = snapshot.state.group, snapshot.decision
     age = _reason_of_age(snapshot.captured_at_ms, request)
-    slots, wrong = _slots(group, group.instances, snapshot.state.holdings, request, set())
+    held = snapshot.state.holdings if decision is None or decision.consumers is None else decision.consumers
+    slots, wrong = _slots(group, group.instances, _without_warm_ups(snapshot, held), request, set())
     reasons = [*age, *_reasons_of_request(request), *wrong]
     return _unsimulated(snapshot, slots, request, reasons, where)
+
+
+def _without_warm_ups(snapshot: Snapshot, held: Sequence[Holding]) -> list[Holding]:
+    """Return what is held without copies beside the wanted ones: of a task those stay that are least behind.
+
+    A log may not tell how many are wanted: then it is as many as every task has.
+    """
+    group = snapshot.state.group
+    lags = [{copy.instance: copy.lag for copy in of_task} for of_task in snapshot.state.copies]
+
+    def behind(task: int, consumer: int) -> tuple[float, str]:
+        instance = group.instance_of[consumer]
+        lag = lags[task].get(instance, UNKNOWN)
+        return inf if lag is None or lag == UNKNOWN else lag, group.instances[instance].process_id
+
+    holders = dict[int, list[int]]()
+    for consumer, holding in enumerate(held):
+        for task in holding.standby:
+            holders.setdefault(task, []).append(consumer)
+    fewest = min((len(holders.get(task, ())) for task in group.stateful), default=0)
+    wanted = max(snapshot.config.num_standby_replicas, fewest)
+    kept = {
+        (task, consumer)
+        for task, consumers in holders.items()
+        for consumer in sorted(consumers, key=partial(behind, task))[:wanted]
+    }
+    return [
+        holding._replace(standby=tuple(task for task in holding.standby if (task, consumer) in kept))
+        for consumer, holding in enumerate(held)
+    ]
 
 
 def _unsimulated(
@@ -202,6 +248,8 @@ def _reasons_of_plan(plan: Plan) -> Iterator[str]:
     for step in chain.from_iterable(rnd.member_steps for rnd in plan.rounds):
         kinds.setdefault(step.process_id, set()).add(type(step))
     back = sorted(process_id for process_id, steps in kinds.items() if len(steps) > 1)
+    if plan.later_configs or plan.outages:
+        yield "settings change or instances restart in it: export a plan in which instances join or leave alone"
     if back:
         yield f"instances leave and join in it ({', '.join(back)}): export a plan in which they do one of both"
 
@@ -213,6 +261,8 @@ def _epoch_ms(time: str | None) -> int | None:
 def _reason_of_age(captured_ms: int | None, request: ExportRequest) -> Iterator[str]:
     if captured_ms is None:
         yield "when its snapshot was taken is unknown"
+    elif request.now_ms < captured_ms:
+        yield f"its snapshot was taken later, at {format_time(captured_ms)}: give a later --now"
     elif request.now_ms - captured_ms > request.max_snapshot_age_ms:
         age, most = request.now_ms - captured_ms, request.max_snapshot_age_ms
         yield f"its snapshot is {duration(age)} old, more than {duration(most)} (--max-snapshot-age)"
@@ -221,6 +271,9 @@ def _reason_of_age(captured_ms: int | None, request: ExportRequest) -> Iterator[
 def _reasons_of_request(request: ExportRequest) -> Iterator[str]:
     if request.expires_in_ms > MAX_EXPIRES_MS:
         yield f"--expires-in {duration(request.expires_in_ms)} is above {duration(MAX_EXPIRES_MS)}"
+    if request.expires_in_ms <= request.probe_ms:
+        given, probe = duration(request.expires_in_ms), duration(request.probe_ms)
+        yield f"--expires-in {given} ends before the first probe, after {probe}"
 
 
 def _reasons_of_text(file: TargetFile) -> Iterator[str]:
@@ -236,6 +289,16 @@ def _reasons_of_text(file: TargetFile) -> Iterator[str]:
         return
     if not is_same:
         yield "a name in it begins or ends with a blank, or has a line end"
+
+
+def _warnings_of_time(plan: Plan) -> Iterator[Note]:
+    """Yield what is unknown of how long a plan takes."""
+    if plan.rates[0] is None:
+        message = (
+            "The restore rate is unknown: the time is that of rebalances alone, and the file may expire on the way "
+            "(plan with --restore-rate)"
+        )
+        yield Note("restore-rate-unknown", message)
 
 
 def _warnings(source: Plan | Snapshot) -> Iterator[Note]:
