@@ -66,6 +66,7 @@ class KnownDecision:
     wants to look again, ``next_ms`` when the next rebalance is due; ``None``: not known. ``others`` are the consumers
     that the decision says nothing about: they get nothing, and if they have nothing, they have come since.
     ``rejoining`` are those that come back at once, because something is withheld from them: a follow-up is due.
+    ``by_follower``: the class that follows target files made it, with a file or without one.
     """
 
     generation: int
@@ -75,3 +76,4 @@ class KnownDecision:
     next_ms: int | None = None
     others: tuple[int, ...] = ()
     rejoining: tuple[int, ...] = ()
+    by_follower: bool = False

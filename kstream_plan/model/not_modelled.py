@@ -14,12 +14,15 @@ LEAVES_ON_CLOSE = "leaves-on-close"
 _NOT_MODELLED = "not-modelled"
 #: The code of the warning that a release runs that decides otherwise.
 RELEASE_NOT_MODELLED = "release-not-modelled"
+#: The code of the warning that the application's own assignor follows target files: it does not go by Kafka's rules.
+FOLLOWS_TARGET_FILES = "follows-target-files"
 #: The codes of the warnings that a setting or a release decides otherwise than the plan does.
-NOT_MODELLED = (_NOT_MODELLED, LEAVES_ON_CLOSE, RELEASE_NOT_MODELLED)
+NOT_MODELLED = (_NOT_MODELLED, LEAVES_ON_CLOSE, RELEASE_NOT_MODELLED, FOLLOWS_TARGET_FILES)
 #: The code of the warning that a rebalance after the snapshot cannot be read.
 NEWER_UNREAD = "newer-rebalance-unread"
 _ASSIGNOR = "HighAvailabilityTaskAssignor"
 _ASSIGNOR_CLASS = f"org.apache.kafka.streams.processor.internals.assignment.{_ASSIGNOR}"
+_FOLLOWER_CLASS = "io.kstreamplan.PlanTaskAssignor"
 _UNSET = ("", "null", "none")
 _DEFAULT_MAX_POLL_INTERVAL_MS = "300000"
 
@@ -65,6 +68,11 @@ def warnings_of(settings: Mapping[str, str], snapshot: Snapshot) -> tuple[Note, 
         return ()
     given = {name: value.strip() for name, value in settings.items() if value.strip().lower() not in _UNSET}
     return (*_of_protocol(given, snapshot), *(_of_classic_group(given, snapshot) if _is_classic(snapshot) else ()))
+
+
+def without_follower(snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot without the warning of the class that follows target files: plans with one go by it."""
+    return replace(snapshot, warnings=tuple(note for note in snapshot.warnings if note.code != FOLLOWS_TARGET_FILES))
 
 
 def with_release_warned_of(snapshot: Snapshot) -> Snapshot:
@@ -119,7 +127,7 @@ def _of_classic_group(given: Mapping[str, str], snapshot: Snapshot) -> Iterator[
         value = given.get(name.replace(".", "_"))
         if value is not None and value != _ASSIGNOR_CLASS:
             message = f"{name} is {value}: it assigns tasks, not Kafka's {_ASSIGNOR}, which the plan goes by"
-            yield Note(_NOT_MODELLED, message)
+            yield Note(FOLLOWS_TARGET_FILES if value == _FOLLOWER_CLASS else _NOT_MODELLED, message)
     if (release := given.get("upgrade_from")) is not None:
         message = f"upgrade.from is {release}: until it is taken out, members rebalance as {release}, not as planned"
         yield Note(_NOT_MODELLED, message)

@@ -14,7 +14,7 @@ from kstream_plan.planner.assumptions import no_capture_time
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Trigger
 from kstream_plan.plans.caught_up_evidence import TRUST_MS
-from kstream_plan.simulation.one_plan import plan
+from kstream_plan.simulation.one_plan import as_assigned, plan
 
 #: The code of the note that a rebalance was due before the moment, and was not seen.
 OVERDUE = "overdue"
@@ -52,7 +52,7 @@ def asked_moment(snapshot: Snapshot, options: PlanOptions, process_ids: Sequence
     Raises:
         ScenarioError: none but these instances are there.
     """
-    as_read = tuple(note for note in snapshot.warnings if note.code in _UNCERTAIN)
+    as_read = tuple(note for note in as_assigned(snapshot, options).warnings if note.code in _UNCERTAIN)
     taken_ms = snapshot.captured_at_ms
     if taken_ms is None:
         doubts = as_read if options.now_ms is None else (no_capture_time(is_undated=True), *as_read)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Unpack
 
-from kstream_plan.assignors import ASSIGNORS
+from kstream_plan.assignors import ASSIGNORS, FOLLOWS_A_FILE
 from kstream_plan.designs import DESIGNS, OF_GROUP_PROTOCOL
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Assignment, Snapshot
+from kstream_plan.model.not_modelled import without_follower
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.starting_state import seated
 from kstream_plan.planner import checked
@@ -40,7 +41,7 @@ def plan(
         ScenarioError: the scenario does not fit the group.
     """
     options = replace(options, **changed)
-    design = design_of(snapshot, options)
+    design, snapshot = design_of(snapshot, options), as_assigned(snapshot, options)
     return planner.plan(snapshot, design, options, scenario=scenario, on_round=on_round, enough=enough)
 
 
@@ -63,10 +64,15 @@ def plan_checked(
         PlanInvariantError: the plan contradicts itself, which is a defect of this tool.
     """
     options = replace(options, **changed)
-    design = design_of(snapshot, options)
+    design, snapshot = design_of(snapshot, options), as_assigned(snapshot, options)
     return checked.plan_checked(
         snapshot, design, options, scenario=scenario, on_round=on_round, side_by_side=side_by_side
     )
+
+
+def as_assigned(snapshot: Snapshot, options: PlanOptions) -> Snapshot:
+    """Return the snapshot, without the warning of the class that follows target files where a plan goes by that."""
+    return without_follower(snapshot) if options.assignor == FOLLOWS_A_FILE else snapshot
 
 
 def design_of(snapshot: Snapshot, options: PlanOptions) -> Design:

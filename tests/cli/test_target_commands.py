@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import yaml
 
 from kstream_plan.assignors.planned.target_file import parse_target
 from kstream_plan.cli import run
-from tests.helpers.target_cases import FOLDER, TARGET
+from tests.helpers.target_cases import FOLDER, SNAPSHOT_ROW, TARGET
 
 NOW = "2026-11-25T21:41:00Z"
 
@@ -19,8 +20,9 @@ NOW = "2026-11-25T21:41:00Z"
 @pytest.fixture(autouse=True)
 def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("plan.json", "snapshot.json"):
-        Path(name).write_bytes(gzip.decompress((FOLDER / f"{name}.gz").read_bytes()))
+    Path("plan.json").write_bytes(gzip.decompress((FOLDER / "plan.json.gz").read_bytes()))
+    config = {**SNAPSHOT_ROW["config"], "task_assignor_class": "io.kstreamplan.PlanTaskAssignor"}
+    Path("snapshot.json").write_text(json.dumps({**SNAPSHOT_ROW, "config": config}), encoding="utf-8")
     Path("target.properties").write_bytes(TARGET)
 
 
@@ -106,6 +108,16 @@ def test_the_brake_counts_from_here(capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert run(["check-target", "out.properties", "snapshot.json", "--now", NOW]) == 0
     assert "YES: The file would count" in capsys.readouterr().out
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+@pytest.mark.xdist_group("spark")
+def test_whether_the_class_decides_is_unknown_unless_it_is_seen(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("snapshot.json").write_text(json.dumps(SNAPSHOT_ROW), encoding="utf-8")
+    assert run(["check-target", "target.properties", "snapshot.json", "--now", NOW]) == 3
+    text = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "Whether io.kstreamplan.PlanTaskAssignor decides is unknown" in text
 
 
 @pytest.mark.spark

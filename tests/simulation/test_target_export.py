@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
 from kstream_plan.assignors.planned.target_file import parse_target
 from kstream_plan.documents.plan.files import read_plan_file
+from kstream_plan.model import Snapshot
 from kstream_plan.model.answer import Answer
 from kstream_plan.render.pages.target_file import check_page
 from kstream_plan.simulation.one_plan import plan_checked
@@ -19,7 +21,9 @@ from kstream_plan.simulation.target_export import (
     export_plan,
     export_stay,
 )
-from tests.helpers.target_cases import FOLDER, TARGET, joining, planned, snapshot, target
+from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers.target_cases import FOLDER, SNAPSHOT_ROW, TARGET, joining, planned, snapshot, target
 
 NOW_MS = snapshot().captured_at_ms + 5_000
 REQUEST = ExportRequest(
@@ -35,7 +39,8 @@ REQUEST = ExportRequest(
 @pytest.mark.parametrize("name", ["K0d", "K1c"])
 def test_the_file_is_the_one_that_a_real_group_followed(name):
     plan = read_plan_file(FOLDER.parent / name / "plan.json.gz")[0]
-    made = export_plan(plan, REQUEST, "plan.json")
+    now_ms = round(datetime.fromisoformat(plan.captured_at).timestamp() * 1000)
+    made = export_plan(plan, replace(REQUEST, now_ms=now_ms), "plan.json")
     followed = parse_target((FOLDER.parent / name / "target.properties").read_bytes())
     # the other order is faster than the one that was followed in K1c
     assert replace(made.file, plan="", order=(), expires_ms=0) == replace(followed, plan="", order=(), expires_ms=0)
@@ -66,9 +71,72 @@ def test_slots_that_nobody_has_yet_are_named():
 )
 def test_that_a_file_counts_is_known_of_a_group_that_was_just_seen(late_ms, answer, codes):
     content = target(expires_ms=NOW_MS + 7_200_000)
-    check = check_target_file(content, snapshot(), NOW_MS + late_ms)
+    check = check_target_file(content, decided_by_the_class(), NOW_MS + late_ms)
     assert (check.answer, check.refusal, [doubt.code for doubt in check.doubts]) == (answer, None, codes)
-    assert check_target_file(content, snapshot(), NOW_MS + 7_200_000).answer is Answer.NO
+    assert check_target_file(content, decided_by_the_class(), NOW_MS + 7_200_000).answer is Answer.NO
+
+
+def test_a_file_counts_only_where_the_class_is_seen_and_not_before_the_snapshot():
+    content = target(expires_ms=NOW_MS + 7_200_000)
+    codes = [
+        [doubt.code for doubt in check_target_file(content, each, NOW_MS).doubts] for each in (snapshot(), as_set())
+    ]
+    assert codes == [["class-unknown"], []]
+    early = check_target_file(content, as_set(), NOW_MS - 600_000)
+    assert (early.answer, [doubt.code for doubt in early.doubts]) == (Answer.UNKNOWN, ["now-before-snapshot"])
+
+
+def as_set() -> Snapshot:
+    """Return the group with the setting that names the class."""
+    config = {**SNAPSHOT_ROW["config"], "task_assignor_class": "io.kstreamplan.PlanTaskAssignor"}
+    return snapshot_from_row({**SNAPSHOT_ROW, "config": config}, "snapshot")
+
+
+def decided_by_the_class() -> Snapshot:
+    """Return the group whose last decision the class made, without a file."""
+    return snapshot_from_row({**SNAPSHOT_ROW, "decision": {"without_plan": "no-file"}}, "snapshot")
+
+
+def test_plans_by_target_files_go_by_the_class_that_is_set():
+    snapshot = as_set()
+    warned = [plan_checked(snapshot, assignor=name).warnings for name in ("high-availability", "planned")]
+    assert ["follows-target-files" in [note.code for note in notes] for notes in warned] == [True, False]
+
+
+def test_a_brake_keeps_what_was_decided_without_copies_that_warm_up():
+    folder = FOLDER / "leader.log.gz"
+    rows = [row for row in checked_rows(read_leader_logs([str(folder)]).entries) if row["decision"].get("plan")]
+    for row in rows:
+        known = snapshot_from_row({**row, "captured_at": row["decision"]["at"]}, "log")
+        request = replace(REQUEST, now_ms=known.captured_at_ms, by="process")
+        slots = parse_target(export_stay(known, request, "now.json").text.encode()).slots
+        names = [str(task.task_id) for task in known.state.group.tasks]
+        assert sorted(task for slot in slots for task in slot.active) == sorted(names)
+        copies = [task for slot in slots for task in slot.standby]
+        assert len(copies) == len(set(copies)) == 24
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"now_ms": NOW_MS - 3_600_000}, "its snapshot was taken later"),
+        ({"expires_in_ms": 5_000}, "--expires-in 5s ends before the first probe, after 5s"),
+    ],
+)
+def test_times_that_contradict_each_other_are_refused(changes, reason):
+    for export in (
+        lambda request: export_plan(planned(), request, "plan.json"),
+        lambda request: export_stay(snapshot(), request, "now.json"),
+    ):
+        with pytest.raises(ExportRefusedError, match=reason):
+            export(replace(REQUEST, **changes))
+
+
+def test_a_plan_by_a_file_has_as_many_standbys_as_the_file():
+    without = snapshot_from_row(
+        {**SNAPSHOT_ROW, "config": {**SNAPSHOT_ROW["config"], "num_standby_replicas": 0}}, "none"
+    )
+    assert plan_checked(without, assignor="planned", target=TARGET, scenario=joining()).verdict.kind == "settled"
 
 
 def test_the_way_back_ends_where_the_plan_began():

@@ -46,6 +46,7 @@ def read_decision(
             next_ms=None if next_ms is None or zero_ms is None else next_ms - zero_ms,
             others=() if told is None else tuple(c for c in range(len(group.consumer_ids)) if c not in told),
             rejoining=_rejoining(given.rejoin_at_once or (), group),
+            by_follower=given.plan is not None or given.without_plan is not None,
         )
     except FieldError as error:
         raise error.inside("decision") from None
