@@ -19,7 +19,7 @@ def target_content(path: Path) -> bytes:
             return file.read(MAX_BYTES + 1)
     except OSError as error:
         what = f"cannot read the file: {error.strerror or error}"
-        raise ConfigError(what, where=str(path), fix="check --target") from error
+        raise ConfigError(what, where=str(path), fix="check the path") from error
 
 
 def config_map(name: str, text: str) -> str:

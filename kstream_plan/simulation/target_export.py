@@ -226,7 +226,7 @@ def _file(source: Plan | Snapshot, slots: tuple[Slot, ...], request: ExportReque
         plan=request.plan_id,
         application=group.application_id,
         expires_ms=(request.now_ms + request.expires_in_ms) // 1000 * 1000,
-        waits_for_more=False,
+        waits_for_more=isinstance(source, Snapshot),  # a brake holds whoever joins
         warmups=min(warmups, MAX_WARMUPS),
         probe_ms=request.probe_ms,
         order=(),

@@ -64,7 +64,7 @@ def test_a_plan_that_must_not_be_run_is_refused_with_every_reason(capsys: pytest
     shown = capsys.readouterr()
     assert "error: " not in shown.err, "it is an answer"
     text = " ".join(shown.out.replace("│", " ").split())
-    assert "NO: The plan must not be run as it is, and nothing was written." in text
+    assert "NO: It must not be run as it is, and nothing was written." in text
     assert "1. --by static does not name" in text
     assert "2. its snapshot is 19m07s old, more than 10m" in text
     assert "3. --expires-in 30h is above 24h" in text
@@ -150,4 +150,4 @@ def test_a_target_goes_with_its_assignor(capsys: pytest.CaptureFixture[str]) -> 
     assert "--target goes with --assignor planned" in error(capsys)
     words = ["simulate-scaleout", "snapshot.json", "--add", "2", "--assignor", "planned", "--target", "none"]
     assert run(words) == 1
-    assert "none: cannot read the file: No such file or directory. Fix: check --target" in error(capsys)
+    assert "none: cannot read the file: No such file or directory. Fix: check the path" in error(capsys)

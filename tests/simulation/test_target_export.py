@@ -11,6 +11,7 @@ from kstream_plan.assignors.planned.target_file import parse_target
 from kstream_plan.documents.plan.files import read_plan_file
 from kstream_plan.model import Snapshot
 from kstream_plan.model.answer import Answer
+from kstream_plan.plans import MemberJoined
 from kstream_plan.render.pages.target_file import check_page
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.target_check import check_target_file
@@ -54,6 +55,10 @@ def test_where_the_group_is_is_where_it_stays():
     made = export_stay(snapshot(), REQUEST, "orders.json")
     plan = plan_checked(snapshot(), assignor="planned", target=made.text.encode())
     assert plan.summary.moves == 0
+    joined = plan_checked(snapshot(), scenario=joining(), assignor="planned", target=made.text.encode())
+    followed = [rnd for rnd in joined.rounds if rnd.at_ms < REQUEST.expires_in_ms - 60_000]
+    assert [rnd.follows.refusal for rnd in followed] == [None]
+    assert {type(step) for rnd in followed for step in rnd.single_steps} == {MemberJoined}, "who joins gets nothing"
     check = check_target_file(made.text.encode(), snapshot(), NOW_MS)
     assert (check.refusal, check.moving, check.waiting, check.unseated) == (None, 0, 0, ())
     assert None not in dict(check.slots).values()

@@ -41,7 +41,7 @@ def export_refused_page(error: ExportRefusedError) -> Page:
         title=f"{printable(error.where)}: no target file",
         tone=answer_tone(Answer.NO),
         answer=Answer.NO,
-        sentences=("The plan must not be run as it is, and nothing was written.", *reasons),
+        sentences=("It must not be run as it is, and nothing was written.", *reasons),
     )
 
 
