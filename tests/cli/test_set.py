@@ -211,7 +211,9 @@ def test_nothing_that_is_written_names_an_old_option(old: str) -> None:
     files = [file for folder in folders for file in folder.rglob("*") if file.suffix in (".py", ".md", ".yml", ".yaml")]
     own = ROOT / "kstream_plan" / "documents" / "option_aliases.py"
     for file in {*files, ROOT / "README.md"} - {own}:
-        assert not re.search(rf"{old}(?![\w-])", file.read_text(encoding="utf-8")), file
+        lines = file.read_text(encoding="utf-8").splitlines()
+        ours = "\n".join(line for line in lines if "kubectl" not in line)  # which has a --timeout of its own
+        assert not re.search(rf"{old}(?![\w-])", ours), file
 
 
 @pytest.mark.parametrize("old", [old for old, alias in ALIASES.items() if alias.option == "--set"])

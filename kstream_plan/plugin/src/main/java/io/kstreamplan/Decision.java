@@ -146,8 +146,8 @@ final class Decision {
     }
 
     /**
-     * What comes out, as Kafka's HighAvailabilityTaskAssignor words it. Offsets are not known to assignors: they are given
-     * as the largest lag of all members less a member's own.
+     * What comes out, as Kafka's HighAvailabilityTaskAssignor words it. Offsets are not known to assignors: each is
+     * given as the largest lag of all members less a member's own.
      */
     String assignment() {
         long[] largest = Arrays.stream(group.lags).mapToLong(lags -> Arrays.stream(lags).max().orElse(0)).toArray();
