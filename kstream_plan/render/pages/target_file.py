@@ -95,10 +95,10 @@ def _sentences(export: Export) -> Iterator[str]:
     if plan is None:
         yield "It was not simulated: check-target says what a group would make of it."
         return
-    summary, about = plan.summary, "at least" if plan.rates[0] is None else "about"
+    summary, bound = plan.summary, "at least" if plan.rates[0] is None else "about"
     order = "in batches for one instance after another" if export.is_grouped else "in the order of the plan"
     yield (
-        f"Simulated with it, the group settles in {about} {duration(summary.duration_ms)}: "
+        f"Simulated with it, the group settles in {bound} {duration(summary.duration_ms)}: "
         f"{count(summary.moves, 'stateful task')} of {len(plan.group.stateful):,} move, in "
         f"{count(summary.rebalances, 'rebalance')}. Tasks warm up {order}."
     )
