@@ -383,7 +383,12 @@ def _excused(before: Answers, worsening: Worsening) -> frozenset[str]:
     if worsening is worsenings.restore_unknown:  # of what follows, or moves again, a rate alone tells what it lacks
         later = before.within_limit - before.tasks.keys()
         return later | frozenset(task for task, is_little in before.restoring.items() if is_little or task in again)
-    return before.moved_on if worsening is worsenings.fewer_standbys_wanted else frozenset()
+    # with fewer standbys wanted an end takes another course; later more copies count as caught up together
+    elsewhere: dict[Worsening, frozenset[str]] = {
+        worsenings.fewer_standbys_wanted: before.moved_on,
+        worsenings.asked_later: before.threads_unknown,
+    }
+    return elsewhere.get(worsening, frozenset())
 
 
 def _decides_otherwise(group: Given, worse: Given) -> bool:
@@ -901,6 +906,20 @@ class TestExceptions:
         group = random_group(random.Random(80004658)).with_row(stores="in-memory")
         answers = [_assign(replace(group, later_ms=later_ms)) for later_ms in (0, 3_600_000)]
         assert [(each.whole, each.starts) for each in answers] == [(Answer.UNKNOWN, {}), (Answer.YES, {})]
+
+    def test_a_while_later_it_may_be_known_which_thread_opens_a_copy(self) -> None:
+        """Of 0_0 nothing is written, so that nothing is restored, whichever thread opens it; of 0_1 it is unknown."""
+        seed = 811_019_598
+        group = random_group(random.Random(seed))
+        later = worsenings.asked_later(random.Random(seed), group)
+        assert later is not None
+        before, after = _drain(group), _drain(later)
+        assert before.opened == after.opened
+        assert before.threads_unknown == {"0_0"}
+        assert [each.tasks for each in (before, after)] == [
+            {"0_0": Answer.UNKNOWN, "0_1": Answer.UNKNOWN},
+            {"0_0": Answer.YES, "0_1": Answer.UNKNOWN},
+        ]
 
     def test_left_over_state_that_may_have_been_deleted_is_not_preferred_at_that_end(self) -> None:
         """If it is deleted early 0_0 does not go there, so that 0_3 stays on its thread and keeps its own state."""
