@@ -36,7 +36,7 @@ class TargetCheck:
     """What the class in the application would say of a target file.
 
     ``refusal`` is the code for which it does not count, ``plan`` the id of its plan; one of both is ``None``.
-    ``slots`` are pairs of a slot of the file and the process id of who sits there, ``None``: nobody yet; ``unseated``
+    ``slots`` are pairs of a slot of the file and the process id of who sits there, ``None``: it is empty; ``unseated``
     are the members of the ``group`` without a slot. ``waiting`` and ``standbys_waiting`` are how many tasks and copies
     have to warm up first, ``moving`` how many stateful tasks change their owner. ``doubts`` are why the group may be
     another one by now.

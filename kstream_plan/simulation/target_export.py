@@ -137,12 +137,11 @@ def _reasons_of_simulation(plan: Plan, simulated: Plan, request: ExportRequest) 
     if simulated.verdict.kind != "settled":
         yield "simulated with this file, the group does not settle"
         return
-    without = [rnd for rnd in simulated.rounds if rnd.follows is not None and rnd.follows.refusal is not None]
-    if without:
-        refusal = without[0].follows.refusal if without[0].follows is not None else None
+    refusals = [rnd.follows.refusal for rnd in simulated.rounds if rnd.follows is not None and rnd.follows.refusal]
+    if refusals:
         yield (
-            f"simulated with it, {len(without)} of {len(simulated.rounds)} rebalances are decided without the file "
-            f"({refusal}): export a plan in which all who leave have left before others join"
+            f"simulated with it, {len(refusals)} of {len(simulated.rounds)} rebalances are decided without the file "
+            f"({refusals[0]}): export a plan in which all who leave have left before others join"
         )
     if plan.summary.cold_handovers:
         number = plan.summary.cold_handovers

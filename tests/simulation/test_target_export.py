@@ -68,7 +68,7 @@ def test_slots_that_nobody_has_yet_are_named():
     check = check_target_file(TARGET, snapshot(), NOW_MS)
     assert [name for name, process_id in check.slots if process_id is None] == ["s2", "s5"]
     page = check_page(check, "target.properties")
-    assert "Nobody has slots s2, s5 yet: their tasks stay where they are until instances join." in page.sentences
+    assert "Slots s2, s5 are empty: their tasks stay where they are until instances join." in page.sentences
 
 
 @pytest.mark.parametrize(

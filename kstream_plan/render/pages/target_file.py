@@ -62,8 +62,7 @@ def check_page(check: TargetCheck, path: str) -> Page:
     names = Names(check.group)
     empty = [name for name, process_id in check.slots if process_id is None]
     rows = [
-        text_row(name, "nobody yet" if process_id is None else names.instance(process_id))
-        for name, process_id in check.slots
+        text_row(name, "–" if process_id is None else names.instance(process_id)) for name, process_id in check.slots
     ]
     return Page(
         title=title,
@@ -83,9 +82,9 @@ def check_page(check: TargetCheck, path: str) -> Page:
 
 def _empty(slots: Sequence[str]) -> Iterator[str]:
     if len(slots) == 1:
-        yield f"Nobody has slot {slots[0]} yet: its tasks stay where they are until an instance joins."
+        yield f"Slot {slots[0]} is empty: its tasks stay where they are until an instance joins."
     elif slots:
-        yield f"Nobody has slots {name_list(slots)} yet: their tasks stay where they are until instances join."
+        yield f"Slots {name_list(slots)} are empty: their tasks stay where they are until instances join."
 
 
 def _sentences(export: Export) -> Iterator[str]:
