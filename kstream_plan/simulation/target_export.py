@@ -277,7 +277,8 @@ def _reasons_of_request(request: ExportRequest) -> Iterator[str]:
 
 def _reasons_of_text(file: TargetFile) -> Iterator[str]:
     """Yield why a file cannot be written, or would not be read."""
-    text = target_text(file).encode()
+    lines = target_text(file)
+    text = lines.encode()
     if len(text) > MAX_TEXT_BYTES:
         yield f"the file has {len(text):,} bytes, more than the {MAX_TEXT_BYTES:,} that a ConfigMap has room for"
         return
@@ -286,7 +287,7 @@ def _reasons_of_text(file: TargetFile) -> Iterator[str]:
     except TargetRefused as refused:
         yield f"a name or value in it cannot be written: {refused}"
         return
-    if not is_same:
+    if not is_same or len(lines.splitlines()) > lines.count("\n"):  # YAML has other line ends besides
         yield "a name in it begins or ends with a blank, or has a line end"
 
 

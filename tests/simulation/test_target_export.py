@@ -9,10 +9,11 @@ import pytest
 
 from kstream_plan.assignors.planned.target_file import parse_target
 from kstream_plan.documents.plan.files import read_plan_file
-from kstream_plan.model import Snapshot
+from kstream_plan.model import Group, Snapshot
 from kstream_plan.model.answer import Answer
+from kstream_plan.model.scenario import Leave, Scenario
 from kstream_plan.plans import MemberJoined
-from kstream_plan.render.pages.target_file import check_page
+from kstream_plan.render.pages.target_file import check_page, export_page
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.target_check import check_target_file
 from kstream_plan.simulation.target_export import (
@@ -208,3 +209,35 @@ def test_settings_that_do_not_count_later_are_warned_of():
 def test_whether_a_file_would_count(content, code):
     check = check_target_file(content, snapshot(), NOW_MS)
     assert (check.refusal, check.plan) == (code, "dd8b679e4bea" if code is None else None)
+
+
+def test_a_plan_that_would_not_be_run_as_planned_is_refused():
+    plan = planned()
+    colder = replace(plan, summary=replace(plan.summary, cold_handovers=2))
+    with pytest.raises(ExportRefusedError, match="2 tasks start cold in it"):
+        export_plan(colder, REQUEST, "plan.json")
+    with pytest.raises(ExportRefusedError, match="settings change or instances restart in it"):
+        export_plan(replace(plan, later_configs=((2, plan.config),)), REQUEST, "plan.json")
+
+
+def test_a_plan_in_which_one_leaves_after_others_joined_is_refused():
+    leaver = snapshot().state.group.instances[0].process_id
+    leave = Leave(at_ms=1_800_000, process_ids=(leaver,))
+    plan = plan_checked(snapshot(), scenario=Scenario(events=(*joining().events, leave)), assignor="balanced")
+    with pytest.raises(ExportRefusedError, match=r"rebalances are decided without the file \(more-members\)"):
+        export_plan(plan, replace(REQUEST, expires_in_ms=20_000_000), "plan.json")
+
+
+def test_an_unknown_restore_rate_is_warned_of_and_the_time_is_a_bound():
+    plan = replace(planned(), rates=planned().rates._replace(**{planned().rates._fields[0]: None}))
+    made = export_plan(plan, REQUEST, "plan.json")
+    assert [note.code for note in made.warnings] == ["restore-rate-unknown"]
+    assert any("settles in at least" in sentence for sentence in export_page(made, "target.properties").sentences)
+
+
+def test_a_name_with_a_line_end_of_yaml_is_refused():
+    group = snapshot().state.group
+    odd = replace(group.instances[0], client_tags=(("pod", "a\u2028b"),))
+    changed = Group(group.application_id, group.tasks, (odd, *group.instances[1:]))
+    with pytest.raises(ExportRefusedError, match="has a line end"):
+        export_stay(replace(snapshot(), state=replace(snapshot().state, group=changed)), REQUEST, "now.json")
