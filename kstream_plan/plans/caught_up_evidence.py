@@ -469,16 +469,16 @@ class KnownCopies:
         burst = self.bursts(task, report.at_ms, until_ms)
         at_most = self._at_most(task, report, until_ms)
         is_refuted = self.trust_ms is None and report.most is not None and report.most > self._limit
-        fresh_ms = trusted_ms = self._trusted_ms(report.fact)
-        if report.fact is not Fact.MEASURED:
-            fresh_ms = min(trusted_ms, self.snapshot.config.heartbeat_interval_ms)
+        trusted_ms = self._trusted_ms(report.fact)
         if age_ms <= trusted_ms and not is_refuted and is_caught_up(report.lag + burst, self._limit):
             return self._caught_up(report, age_ms, report.lag + burst)
         if report.most is None and at_most is not None and at_most <= self._limit:
             return self._caught_up(report, age_ms, at_most)
-        restores_long = at_ms - report.at_ms >= self.snapshot.config.probing_rebalance_interval_ms
-        may_have_caught_up = report.at_most or restores_long or self._is_forecast(instance)
-        if report.lag > self._limit and not may_have_caught_up and age_ms <= fresh_ms:
+        # how fast it restores is unknown: longer than this it may have caught up, however long reports are trusted
+        fresh_ms = TRUST_MS if report.fact is Fact.MEASURED else self.snapshot.config.heartbeat_interval_ms
+        is_old = at_ms - report.at_ms > min(trusted_ms, fresh_ms)
+        may_have_caught_up = report.at_most or is_old or self._is_forecast(instance)
+        if report.lag > self._limit and not may_have_caught_up:
             words = f"{_SAID[report.fact]} {report.lag:,} records behind{_ago(age_ms)}"
             return Evidence(
                 known=Known.BEHIND,

@@ -132,6 +132,17 @@ class TestReports:
         assert _at(behind, 5_000).known is Known.BEHIND
         assert _at(behind, _MINUTE + 1).known is Known.UNKNOWN
 
+    @pytest.mark.parametrize(("measured", "longest_ms"), [(True, _MINUTE), (False, 3_000)])
+    def test_one_that_is_behind_may_have_caught_up_however_long_reports_are_trusted(
+        self, measured: bool, longest_ms: int
+    ) -> None:
+        """Its owner stops at once, and the task starts after the session timeout: it restores until then."""
+        behind = snapshot(lag=500_000, reported_at="2026-11-22T12:00:00.000Z")
+        behind = replace(behind, measured_lags=frozenset({(0, 1)} if measured else ()))
+        for trust_ms in (None, 3 * 24 * 60 * _MINUTE):
+            assert _at(behind, longest_ms, until_ms=0, trust_ms=trust_ms).known is Known.BEHIND
+            assert _at(behind, longest_ms + 1, until_ms=0, trust_ms=trust_ms).known is Known.UNKNOWN
+
     def test_measuring_that_failed_leaves_no_report_true(self) -> None:
         evidence = _at(replace(snapshot(), measuring_failed=True), 0)
         assert (evidence.known, evidence.fact) == (Known.UNKNOWN, Fact.NOT_MEASURED)
