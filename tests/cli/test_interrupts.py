@@ -227,7 +227,7 @@ def test_an_interrupt_while_spark_works_is_a_plain_one_and_ends_java() -> None:
 
 def wait_for(condition: object) -> None:
     assert callable(condition)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -248,7 +248,7 @@ def test_a_coordinator_that_moves_is_waited_for() -> None:
     started = time.monotonic()
     assert "group S8" in (said := refused(item, "--set", "timeout=1s"))
     assert "its coordinator is not ready" in said
-    assert time.monotonic() - started < 4
+    assert time.monotonic() - started < 10
 
 
 @pytest.mark.parametrize("silent", ["StreamsGroupDescribe", "DescribeConfigs", "FindCoordinator", "ListOffsets"])
@@ -257,7 +257,7 @@ def test_silence_costs_no_more_than_the_limit(silent: str) -> None:
     item.silent = frozenset({silent})
     started = time.monotonic()
     assert "no answer within 1 s (--set timeout)" in refused(item, "--set", "timeout=1s")
-    assert time.monotonic() - started < 4
+    assert time.monotonic() - started < 10
 
 
 def test_a_broker_that_does_not_know_streams_groups_is_told() -> None:

@@ -256,7 +256,7 @@ def test_the_time_is_over_however_little_comes_at_a_time() -> None:
     with serving(drips) as url, reading_within(Limits(wait_ms=300)):
         with pytest.raises(ClusterError, match=r"has not answered within 0\.3 s"):
             ask_status(checked_url(url), Access())
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - begun < 10
 
 
 def test_tls_is_checked() -> None:

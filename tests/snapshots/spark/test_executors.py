@@ -48,7 +48,7 @@ def _goes_on() -> bool:
 
 def _ended_in_spark(spark: Any) -> bool:
     """Spark hears of the end of a job a little later than who waits for it."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         if not spark.sparkContext.statusTracker().getActiveJobsIds():
             return True
