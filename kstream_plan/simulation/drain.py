@@ -300,7 +300,7 @@ def _with_slower(now: DrainNow, slower: Snapshot, plan: Plan, drained: Sequence[
     """
     known = {step.task_id for step, _ in _restoring_starts(now.plan, now.at_ms)}
     known |= {start.task_id for start in now.unproven}
-    words = "by the rate that is given it has caught up by then, at one thread's part of that it has not"
+    words = "at the given restore rate it has caught up by then; at the part of it that one thread gets it has not"
     evidence = Evidence(known=Known.UNKNOWN, fact=Fact.RATES, words=words, settled_by=("--metrics",))
     destinations = {task.task_id: task.destination for task in drained}
     index, most = slower.state.group.instance_index, slower.config.acceptable_recovery_lag

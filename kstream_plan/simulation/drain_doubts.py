@@ -20,8 +20,8 @@ _MESSAGES = {
     Fact.NOT_MEASURED: "Measuring was asked for, and copies were not measured; they were last heard of {when}",
     Fact.FORECAST: "Starts are warm only if copies, which were behind in their last report, {when}, are "
     "restored at the measured rate",
-    Fact.RATES: "By the given restore rate copies have caught up by then; one thread restores at its part of it, and "
-    "by that they have not",
+    Fact.RATES: "At the given restore rate the copies have caught up by then; at the part of it that one thread gets "
+    "they have not",
     Fact.LEAST_LAG: "Only a lower bound of how far copies are behind is known",
     Fact.INPUT_BEHIND: "Tasks still work off a backlog of input, and copies fall behind by what they write",
     Fact.NOT_REPORTED: "Copies were never reported{bound} (--metrics and --lags would tell{brokers})",
