@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import groupby
 
 from kstream_plan.plans.activity import Activity
 
 #: Up to so many events are shown one by one.
 _WHOLE = 12
+#: More rows than this nobody reads.
+_MOST_ROWS = 100
 #: A shorter run is not worth folding.
 _SHORTEST_RUN = 3
 
@@ -17,29 +19,36 @@ def fold(activities: Sequence[Activity]) -> list[list[Activity]]:
     """Return the events of each row to show: one each if they are few, else runs of at least three share a row.
 
     First only probes that move and warm up equally many tasks are folded, after the first of each run. If that leaves
-    too many rows, the middle of every stretch of plain probes is folded, whatever their shape, as much as needed.
-    Never folded: a join or leave, a cold start, and a probe at which not every copy was ready.
+    too many rows, the middle of every stretch of plain probes is folded, whatever their shape, as much as needed; and
+    if that leaves hundreds, of every stretch of probes, plain or not.
+    Never folded: a join or leave, a cold start, and up to a hundred rows a probe at which not every copy was ready.
     """
     if len(activities) <= _WHOLE:
         return [[event] for event in activities]
-    rows = [row for run in _runs(activities, by_shape=True) for row in _fold_run(run, shown_first=1, shown_last=0)]
-    return rows if len(rows) <= _WHOLE else _middles_folded(_runs(activities, by_shape=False))
+    runs = _runs(activities, _is_plain, by_shape=True)
+    rows = [row for run in runs for row in _fold_run(run, shown_first=1, shown_last=0)]
+    if len(rows) > _WHOLE:
+        rows = _middles_folded(activities, _is_plain)
+    return rows if len(rows) <= _MOST_ROWS else _middles_folded(activities, _is_warm_probe)
 
 
-def _runs(activities: Sequence[Activity], *, by_shape: bool) -> list[list[Activity]]:
-    """Cut the events into runs of plain probes (of one shape) and single events that must be seen."""
+def _runs(
+    activities: Sequence[Activity], folds: Callable[[Activity], bool], *, by_shape: bool = False
+) -> list[list[Activity]]:
+    """Cut the events into runs of those that fold (of one shape) and single events that must be seen."""
 
     def key(item: tuple[int, Activity]) -> Hashable:
         number, event = item
-        if not _is_plain(event):
+        if not folds(event):
             return number
-        return (len(event.moves), len(event.copies)) if by_shape else "plain"
+        return (len(event.moves), len(event.copies)) if by_shape else "folds"
 
     return [[event for _, event in run] for _, run in groupby(enumerate(activities), key)]
 
 
-def _middles_folded(runs: list[list[Activity]]) -> list[list[Activity]]:
-    stretches = sum(_is_plain(run[0]) for run in runs)
+def _middles_folded(activities: Sequence[Activity], folds: Callable[[Activity], bool]) -> list[list[Activity]]:
+    runs = _runs(activities, folds)
+    stretches = sum(folds(run[0]) for run in runs)
     room = max(1, (_WHOLE - len(runs) + stretches) // max(1, stretches))
     rows: list[list[Activity]] = []
     for run in runs:
@@ -56,4 +65,8 @@ def _fold_run(run: list[Activity], *, shown_first: int, shown_last: int) -> list
 
 
 def _is_plain(event: Activity) -> bool:
-    return event.probe is not None and event.ready == event.expected and not event.cold
+    return _is_warm_probe(event) and event.ready == event.expected
+
+
+def _is_warm_probe(event: Activity) -> bool:
+    return event.probe is not None and not event.cold

@@ -14,7 +14,7 @@ import pytest
 
 from kstream_plan.documents.plan.simulation import simulation_json
 from kstream_plan.documents.plan.write import plan_json
-from kstream_plan.model import Consumer, Group, Instance, Note, TaskId
+from kstream_plan.model import Consumer, Group, Instance, Note, Rates, TaskId
 from kstream_plan.model.scenario import Stop
 from kstream_plan.model.settings import SETTINGS_GIVEN
 from kstream_plan.model.times import duration
@@ -193,6 +193,15 @@ def test_a_group_that_does_not_settle_says_what_it_waits_for() -> None:
     assert "It waits for 0_0 on i5: " in page.sentences[0]
     assert cells(page, "Rounds", "Cut over").count("none: waits for copies") == 2
     assert page.lines[-1].text == "kstream-plan why SNAPSHOT"
+
+
+def test_hundreds_of_probes_that_wait_are_one_row_which_says_so() -> None:
+    slow = replace(plan_cases.snapshot("many-instances"), rates=Rates(restore_per_instance=4.0, produce_per_task=0.0))
+    page = plan_page(plan(slow))
+    names = cells(page, "Rounds", "Rebalance")
+    assert len(names) <= 14
+    (folded,) = [name for name in names if "copies behind at" in name]
+    assert re.fullmatch(r"probes \d+ to \d+ \(copies behind at \d+\)", folded)
 
 
 def test_a_plan_that_reached_its_limit_says_how_much_is_left() -> None:
