@@ -149,8 +149,8 @@ def _is_unplayed(outcome: Outcome) -> bool:
 
 def _others_not_played(found: Draws) -> Note:
     message = (
-        "Other outcomes of the other random simulations were not simulated: they may take longer, have more cold "
-        f"starts, or not settle (--set ranges=true --set draws={found.number} simulates them)"
+        "What is unknown was varied in the shown simulation only: the others may take longer, have more cold starts, "
+        f"or not settle (--set ranges=true --set draws={found.number} varies it in all)"
     )
     return Note(ENDS_OF_OTHERS_NOT_PLAYED, message)
 

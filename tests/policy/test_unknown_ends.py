@@ -96,7 +96,7 @@ def test_a_plan_that_may_not_settle_does_not_count_as_one_that_does() -> None:
 
 NOT_PLAYED = {
     ENDS_NOT_PLAYED: "other outcomes were not simulated",
-    ENDS_OF_OTHERS_NOT_PLAYED: "other outcomes of other random simulations were not simulated",
+    ENDS_OF_OTHERS_NOT_PLAYED: "what is unknown was varied in one simulation only",
 }
 
 

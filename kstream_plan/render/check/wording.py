@@ -44,7 +44,7 @@ _WHY_UNKNOWN = {
     "revocations-unknown": "what members have still to revoke is unknown",
     "not-dealt-out": "some work is unassigned",
     ENDS_NOT_PLAYED: "other outcomes were not simulated",
-    ENDS_OF_OTHERS_NOT_PLAYED: "other outcomes of other random simulations were not simulated",
+    ENDS_OF_OTHERS_NOT_PLAYED: "what is unknown was varied in one simulation only",
     ENDS_NOT_SAVED: "the ranges of this plan may have been removed since it was saved",
 }
 #: The same where nothing of that is said, by how the plan ends.

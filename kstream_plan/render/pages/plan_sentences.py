@@ -169,6 +169,7 @@ def _unknown_ends(view: PlanView) -> Iterator[str]:
     if any(note.code == BACK_BEFORE_FENCED for note in view.plan.assumptions):
         yield "More may move, and start cold, than was simulated: all figures are lower bounds."
     codes = {note.code for note in view.plan.warnings}
-    if codes.intersection(NOT_PLAYED):
-        subject = "Other outcomes of the other sets" if ENDS_OF_OTHERS_NOT_PLAYED in codes else "Other outcomes"
-        yield f"{subject} were not simulated (--set ranges=true does)."
+    if ENDS_OF_OTHERS_NOT_PLAYED in codes:
+        yield "What is unknown was varied in the shown simulation only (--set ranges=true varies it in all)."
+    elif codes.intersection(NOT_PLAYED):
+        yield "Other outcomes were not simulated (--set ranges=true does)."

@@ -171,9 +171,9 @@ def test_nothing_to_do_is_not_said_of_what_may_change() -> None:
 
 def test_other_outcomes_that_were_not_simulated_are_told() -> None:
     simulated = simulation_cases.case("add-two")
-    note = Note(ENDS_OF_OTHERS_NOT_PLAYED, "Other outcomes of the other sets were not simulated")
+    note = Note(ENDS_OF_OTHERS_NOT_PLAYED, "What is unknown was varied in one")
     page = plan_page(replace(simulated, plan=replace(simulated.plan, warnings=(*simulated.plan.warnings, note))))
-    assert "Other outcomes of the other sets were not simulated" in " ".join(page.sentences)
+    assert "What is unknown was varied in the shown simulation only" in " ".join(page.sentences)
     assert page.tone == "unknown"
 
 
