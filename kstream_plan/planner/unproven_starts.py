@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -14,23 +14,13 @@ from kstream_plan.planner.outside_events import OutsideEvents
 from kstream_plan.planner.scenario_as_noticed import PaceChange, Timeline
 from kstream_plan.planner.within_the_limit import NOTABLE_MS
 from kstream_plan.plans import (
-    Demote,
-    Drop,
     FigureRange,
-    HandOver,
-    KeepTemporary,
     MemberJoined,
     MemberLeft,
-    Place,
-    Promote,
     ReasonCode,
-    Role,
     Round,
-    Step,
     Summary,
-    ThreadMove,
     Trigger,
-    Withhold,
 )
 from kstream_plan.plans.caught_up_evidence import (
     AS_READ,
@@ -48,12 +38,28 @@ from kstream_plan.plans.caught_up_evidence import (
 from kstream_plan.plans.design import CopyDoubt, Design
 from kstream_plan.plans.restoring import POLL_RECORDS
 from kstream_plan.plans.round_steps import RoundSteps
-from kstream_plan.plans.step_rows import CODES, MEMBER_LEFT, STARTS, are, in_batches
+from kstream_plan.plans.step_rows import (
+    ACTIVE,
+    CODES,
+    DEMOTE,
+    DROP,
+    HAND_OVER,
+    KEEP_TEMPORARY,
+    MEMBER_LEFT,
+    NO_SEAT,
+    NOT_KNOWN,
+    PLACE,
+    PROMOTE,
+    STARTS,
+    THREAD_MOVE,
+    WITHHOLD,
+    are,
+    in_batches,
+)
 from kstream_plan.plans.summary import FIGURES
 
-_STARTS = (HandOver, Promote)
-#: Why a task goes where no copy has caught up.
-_UNAWAITED = (ReasonCode.NO_STATE_ANYWHERE, ReasonCode.MOST_CAUGHT_UP)
+#: Why a task goes where no copy has caught up, by the number in a row.
+_UNAWAITED = tuple(map(CODES.index, (ReasonCode.NO_STATE_ANYWHERE, ReasonCode.MOST_CAUGHT_UP)))
 _BESIDE_UNSIZED = "beside copies that restore an unknown number of records"
 #: What tells how many those are.
 _TELLS_SIZE = ("--metrics with end offsets",)
@@ -71,7 +77,7 @@ _THREAD_AND_STORES_UNKNOWN = replace(
     settled_by=("--stores persistent", "--metrics"),
 )
 #: What closes a task on one thread, or opens it on another one.
-_TO_THREADS = (ThreadMove, KeepTemporary, Place, Demote, Drop, HandOver, Promote, Withhold)
+_TO_THREADS = (THREAD_MOVE, KEEP_TEMPORARY, PLACE, DEMOTE, DROP, HAND_OVER, PROMOTE, WITHHOLD)
 
 
 def unproven_starts(
@@ -122,7 +128,8 @@ def unproven_starts(
     if undated:  # how long copies have had is unknown, and the plan begins as if it were no time
         in_doubt = [copy for copy, _ in _lacking(snapshot, group, initial)]
     threads_unknown = _threads_unknown(snapshot, group, rounds, in_doubt, both_simulated=not undated)
-    follower = _Follower(known, design, group, now_ms, marked, threads_unknown)
+    process_of = [group.instances[instance].process_id for instance in group.instance_of]
+    follower = _Follower(known, design, group, process_of, now_ms, marked, threads_unknown)
     follower.follow(initial, rounds)
     follower.restarted_in_place(initial, rounds, outside)
     return tuple(sorted(follower.found, key=lambda start: (start.at_ms, start.task_id.sort_key)))
@@ -196,6 +203,7 @@ class _Follower:
     """Follows a plan's rounds; private to one call.
 
     Attributes:
+        process_of: the process id of each consumer.
         marked: copies, as (task, instance), that reported that they do not know their offset.
         threads_unknown: process ids of instances where it is unknown which thread opens a copy at the first decision.
         orphans: stateful task → when its owner stopped, on the plan's clock; ``None``: nobody ran it at first.
@@ -214,6 +222,7 @@ class _Follower:
     known: KnownCopies
     design: Design
     group: Group
+    process_of: Sequence[str]
     now_ms: int
     marked: frozenset[tuple[int, int]]
     threads_unknown: frozenset[str]
@@ -255,7 +264,7 @@ class _Follower:
             for at_ms, steps in _moments(rnd):
                 if not on_disk:
                     self._threads(at_ms, place, steps)
-                self._starts(at_ms, steps.of_kinds(*_STARTS), held)
+                self._starts(at_ms, steps, held)
                 if any_unsized:
                     self._note_new_copies(steps)
             self._beside_unknown(rnd.at_ms, self.found[unproven:])
@@ -272,14 +281,13 @@ class _Follower:
     def _note_new_copies(self, steps: RoundSteps) -> None:
         """Note which copies are made, or begin again, and lack something."""
         in_memory = self.known.snapshot.stores == "in-memory"
-        for step in steps.of_kinds(Place, ThreadMove):
-            assert isinstance(step, (Place, ThreadMove))
-            task = self.group.task_index[step.task_id]
-            records = step.restore_records if isinstance(step, Place) else None
-            begins = isinstance(step, Place) or (in_memory and step.to.role is not Role.ACTIVE)
+        columns = ("kind", "task", "to_consumer", "to_role", "restore_records")
+        for kind, task, to_consumer, to_role, restored in _columns(steps, (PLACE, THREAD_MOVE), columns):
+            records = restored if kind == PLACE and restored != NOT_KNOWN else None
+            begins = kind == PLACE or (in_memory and to_role != ACTIVE)
             if begins and records != 0 and self.group.tasks[task].stateful:
-                self._lacks(task, step.to.process_id, records)
-                self._takes_of_rate(task, step.to.process_id, records)
+                self._lacks(task, self.process_of[to_consumer], records)
+                self._takes_of_rate(task, self.process_of[to_consumer], records)
 
     def _lacks(self, task: int, process_id: str, records: int | None) -> None:
         """Note how many records a copy lacks; ``None``: at most its whole changelog."""
@@ -323,69 +331,66 @@ class _Follower:
 
     def _threads(self, at_ms: int, place: int, steps: RoundSteps) -> None:
         """Take in whose copies change threads, and look at the tasks that do: nothing moves there that is in memory."""
-        stores = self.known.snapshot.stores
-        for step in steps.of_kinds(*_TO_THREADS):
-            assert isinstance(step, _TO_THREADS)
-            task = self.group.task_index[step.task_id]
+        in_memory = self.known.snapshot.stores == "in-memory"
+        columns = ("kind", "task", "from_consumer", "to_consumer", "to_role")
+        for kind, task, from_consumer, to_consumer, to_role in _columns(steps, _TO_THREADS, columns):
             if not self.group.tasks[task].stateful:
                 continue
-            if isinstance(step, Drop):
-                self.closed_in[task, step.from_.process_id] = place
+            if kind == DROP:
+                self.closed_in[task, self.process_of[from_consumer]] = place
                 continue
-            if isinstance(step, Withhold):
-                if step.from_.process_id == step.to.process_id:
+            process_id = self.process_of[to_consumer]
+            moves_in_place = from_consumer != NO_SEAT and self.process_of[from_consumer] == process_id
+            if kind == WITHHOLD:
+                if moves_in_place:
                     self.between_threads.add(task)
                 continue
-            from_, to = step.from_, step.to
-            if from_ is None or from_.process_id != to.process_id:
-                if isinstance(step, Place):
-                    self.closed_in.pop((task, to.process_id), None)
-            elif stores != "in-memory" and (from_.consumer_id != to.consumer_id or isinstance(step, HandOver)):
-                self.closed_in[task, to.process_id] = place
-            if isinstance(step, ThreadMove) and to.role is Role.ACTIVE:
+            if not moves_in_place:
+                if kind == PLACE:
+                    self.closed_in.pop((task, process_id), None)
+            elif not in_memory and (from_consumer != to_consumer or kind == HAND_OVER):
+                self.closed_in[task, process_id] = place
+            if kind == THREAD_MOVE and to_role == ACTIVE:
                 self.between_threads.discard(task)
-                self._look(task, to.process_id, at_ms, at_ms, self._closed_at(at_ms))
+                self._look(task, process_id, at_ms, at_ms, self._closed_at(at_ms))
 
     def _closed_at(self, at_ms: int) -> Course:
         """Return that a copy had caught up until another thread opened it, at a time on the plan's clock."""
         return Course(ran_until_ms=at_ms + self.now_ms, closed=True)
 
-    def _starts(self, at_ms: int, steps: Iterable[Step], held: Sequence[Holding]) -> None:
+    def _starts(self, at_ms: int, steps: RoundSteps, held: Sequence[Holding]) -> None:
         """Look at the starts of one moment, ``held`` being what everybody held before."""
-        for step in steps:
-            assert isinstance(step, _STARTS)
-            task = self.group.task_index[step.task_id]
+        columns = ("kind", "task", "from_consumer", "to_consumer", "caught_up", "restore_records", "lag", "reason")
+        for kind, task, from_consumer, to_consumer, caught_up, restored, lag, code in _columns(steps, STARTS, columns):
             if not self.group.tasks[task].stateful:
                 continue
             gone = task in self.orphans
             stopped_ms = self.orphans.pop(task, None)
-            revoked = isinstance(step, HandOver) and step.from_ is not None
+            process_id, revoked = self.process_of[to_consumer], kind == HAND_OVER and from_consumer != NO_SEAT
             if revoked:
-                assert step.from_ is not None
-                self.ran_until[task, step.from_.process_id] = at_ms
-            is_doubted, records, process_id = False, step.restore_records or 0, step.to.process_id
-            unproven = len(self.found)
-            lacks = max(0, step.reason.lag or 0) if step.restore_records is None else records
-            waits = self.design.moves_when_caught_up and self._waits(task, step, gone=gone)
+                self.ran_until[task, self.process_of[from_consumer]] = at_ms
+            is_doubted, unproven = False, len(self.found)
+            lacks, records = (max(0, lag), 0) if restored == NOT_KNOWN else (restored, restored)
+            waits = self.design.moves_when_caught_up and self._waits(task, process_id, code, is_run=revoked or not gone)
             is_beside = self._is_beside_unsized(task, process_id)
-            if step.caught_up and not (waits and (is_beside or step.restore_records is not None)):
+            if caught_up and not (waits and (is_beside or restored != NOT_KNOWN)):
                 course = self._course(task, process_id, held)
                 is_doubted = self._look(task, process_id, at_ms, stopped_ms, course, lacks)
-            elif step.caught_up and self.closed_in.get((task, process_id), -1) >= self.decided_in:
+            elif caught_up and self.closed_in.get((task, process_id), -1) >= self.decided_in:
                 self._look(task, process_id, at_ms, stopped_ms, self._closed_at(at_ms), lacks)
-            elif step.caught_up and is_beside:
+            elif caught_up and is_beside:
                 most = min(self.known.snapshot.config.acceptable_recovery_lag, self.behind[task, process_id])
                 records = max(records, most)
                 self.beside_unsized.add((task, process_id))
-            if step.caught_up and len(self.found) == unproven and process_id in self.threads_unknown:
+            if caught_up and len(self.found) == unproven and process_id in self.threads_unknown:
                 in_memory = self.known.snapshot.stores == "in-memory"
                 self._add(task, process_id, at_ms, _THREAD_UNKNOWN if in_memory else _THREAD_AND_STORES_UNKNOWN)
-            if step.caught_up and not is_doubted and records:
+            if caught_up and not is_doubted and records:
                 self.warm.setdefault(process_id, {})[task] = records
             self.behind.pop((task, process_id), None)
             self.restoring.pop(task, None)
             self.between_threads.discard(task)
-            if (is_doubted or not step.caught_up) and not self._tells_restores(task, self._instance(process_id)):
+            if (is_doubted or not caught_up) and not self._tells_restores(task, self._instance(process_id)):
                 self.restoring[task] = process_id
                 self._takes_of_rate(task, process_id, None)
 
@@ -418,21 +423,16 @@ class _Follower:
         self.warm.clear()
         self.beside_unsized.clear()
 
-    def _waits(self, task: int, step: Step, *, gone: bool) -> bool:
+    def _waits(self, task: int, process_id: str, code: int, *, is_run: bool) -> bool:
         """Tell whether a design that moves tasks to copies that have caught up waited for this one.
 
-        A task that goes where no copy has caught up does not wait. How the group is by now is unknown where it is
-        unknown how old the snapshot is. Of a task between two threads nothing may be left to wait with: its stores may
-        be in memory.
+        A task that goes where no copy has caught up does not wait, nor one that nobody runs meanwhile (``is_run``). How
+        the group is by now is unknown where it is unknown how old the snapshot is. Of a task between two threads
+        nothing may be left to wait with: its stores may be in memory.
         """
-        assert isinstance(step, _STARTS)
         if self.known.undated or task in self.restoring or task in self.between_threads:
             return False
-        if step.reason.code in _UNAWAITED:
-            return False
-        if (task, self._instance(step.to.process_id)) in self.marked:
-            return False
-        return not gone or (isinstance(step, HandOver) and step.from_ is not None)
+        return is_run and code not in _UNAWAITED and (task, self._instance(process_id)) not in self.marked
 
     def _look(
         self, task: int, process_id: str, at_ms: int, stopped_ms: int | None, course: Course, lacks: int = 0
@@ -578,11 +578,17 @@ def _last_to_look_at(rounds: Sequence[Round]) -> int:
     for rows, number, in_batch in in_batches([rnd.steps.rows for rnd in rounds]):
         which = rows["kind"] == MEMBER_LEFT
         for code in _UNAWAITED:
-            which |= are(rows["kind"], *STARTS) & (rows["reason"] == CODES.index(code))
+            which |= are(rows["kind"], *STARTS) & (rows["reason"] == code)
         if which.any():
             last = rounds[before + int(number[which][-1])].number
         before += in_batch
     return last
+
+
+def _columns(steps: RoundSteps, kinds: Sequence[int], names: Sequence[str]) -> Iterator[tuple[int, ...]]:
+    """Yield the fields of these names of the steps of some kinds, as :func:`~kstream_plan.plans.step_rows.row_type`."""
+    rows = steps.rows[are(steps.rows["kind"], *kinds)]
+    return zip(*(rows[name].tolist() for name in names), strict=True)
 
 
 def _moments(rnd: Round) -> Iterator[tuple[int, RoundSteps]]:
