@@ -194,6 +194,7 @@ def _run_row(run: Sequence[Activity], pauses: dict[int, int], lower_bounds: froz
     first, last = run[0], run[-1]
     stateless, waiting = sum(activity.stateless for activity in run), sum(map(_not_all_ready, run))
     behind = f" (copies behind at {waiting:,})" if waiting else ""
+    most_paused = max(pauses[activity.rounds[0].number] for activity in run)
     return text_row(
         text_cell(number_range(first.rounds[0].number, last.rounds[-1].number), "dim"),
         duration(first.rounds[0].at_ms),
@@ -201,7 +202,7 @@ def _run_row(run: Sequence[Activity], pauses: dict[int, int], lower_bounds: froz
         _per_probe([len(activity.moves) for activity in run], "task", "tasks"),
         _per_probe([len(activity.copies) for activity in run], "copy", "copies"),
         f"{stateless:,}" if stateless else "",
-        f"at most {max(pauses[activity.rounds[0].number] for activity in run):,}",
+        f"at most {most_paused:,}" if most_paused else "0",
         _records(run, lower_bounds),
         tone="dim",
     )
