@@ -76,14 +76,22 @@ class Broker(NamedTuple):
         admin.close()
 
     def produce(self, topic: str, partitions: int, keys: int) -> None:
-        """Write one record for each key, and as many keys to each partition."""
+        """Write one record for each key, and as many keys to each partition.
+
+        Raises:
+            KafkaError: a record was not written.
+        """
         from kafka import KafkaProducer
 
-        producer = KafkaProducer(bootstrap_servers=self.address)
-        for partition in range(partitions):
-            for key in range(keys):
-                producer.send(topic, b"v", key=f"k{partition}-{key}".encode(), partition=partition)
-        producer.flush(60)
+        # before 3.0 brokers without ZooKeeper give out no producer ids
+        producer = KafkaProducer(bootstrap_servers=self.address, enable_idempotence=False)
+        written = [
+            producer.send(topic, b"v", key=f"k{partition}-{key}".encode(), partition=partition)
+            for partition in range(partitions)
+            for key in range(keys)
+        ]
+        for future in written:
+            future.get(60)
         producer.close()
 
 
