@@ -302,7 +302,7 @@ KINDS: Mapping[str, _Kind] = {
             "state": _Part(
                 STATE_LEFT,
                 "What is left of their state: kept, lost, or flushed-at 400/s since they had it. By default kept, but "
-                "lost after a crash, because since 4.3 offsets are inside the stores.",
+                "lost after a crash, because since 4.3 offsets are inside the stores (before, up to 10,000 records).",
             ),
         },
     ),

@@ -64,6 +64,10 @@ RACKS = Difference("KIP-925", ((3, 6, 0),))
 RACK_CYCLES = Difference("KAFKA-15022", ((3, 7, 0),))
 #: Closing with ``CloseOptions.leaveGroup`` makes dynamic members leave as well; before, static ones alone.
 DYNAMIC_MEMBERS_LEAVE = Difference("KIP-1153", ((4, 2, 0),))
+#: Checkpoints of stores are written every 10,000 records; before, with every commit.
+CHECKPOINTS_SELDOM = Difference("KAFKA-9450", ((2, 7, 0),))
+#: Stores hold their offsets themselves; before, a checkpoint beside them does.
+OFFSETS_IN_STORES = Difference("KIP-1035", ((4, 3, 0),))
 #: Without a delay, what a worker had that is gone is given to others at once; before, it runs nowhere.
 NO_DELAY_AT_ONCE = Difference("KAFKA-15693", ((3, 5, 2), (3, 6, 1)))
 #: Workers give up what they have beyond their share, after a while again; before, only for workers that have nothing.

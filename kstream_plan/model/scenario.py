@@ -96,8 +96,7 @@ class Return:
     given (as many as ``process_ids``), else under random ones. ``static``: they count as static members.
 
     ``state``: what their stores had when they stopped is ``kept``, ``lost``, or ``flushed`` at
-    ``flushed_per_second`` records a second; ``None``: kept, but after a crash lost, for since 4.3 offsets are inside
-    the stores, and what was not flushed is gone.
+    ``flushed_per_second`` records a second; ``None``: kept, but after a crash :attr:`Snapshot.lost_in_crash` is gone.
     """
 
     at_ms: int

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
+from math import inf
 from statistics import median_low
 from types import MappingProxyType
 from typing import Literal, TypeAlias
@@ -15,11 +16,13 @@ from kstream_plan.model.coverage import Coverage
 from kstream_plan.model.decision import KnownDecision
 from kstream_plan.model.group import Group
 from kstream_plan.model.note import Note
-from kstream_plan.model.releases import LONGER_SESSIONS
+from kstream_plan.model.releases import CHECKPOINTS_SELDOM, LONGER_SESSIONS, OFFSETS_IN_STORES
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.model.state import GroupState
 
 _SHORT_SESSION_MS = 10_000
+#: A checkpoint is written once more records than that have come since the one before.
+_BETWEEN_CHECKPOINTS = 10_000
 #: Where instances keep the state of tasks: on their disks, in memory, or some of it in memory.
 Stores: TypeAlias = Literal["persistent", "in-memory", "mixed"]
 
@@ -163,11 +166,18 @@ class Snapshot:
 
     @property
     def offsets_in_stores(self) -> bool:
-        """Whether Kafka Streams keeps the offsets of its state inside the stores: since 4.3, or if nobody says."""
-        if self.streams_version is None:
-            return True
-        numbers = [int(number) for number in self.streams_version.split(".")[:2]]
-        return numbers >= [4, 3]
+        """Whether Kafka Streams keeps the offsets of its state inside the stores: since 4.3, or if it is unknown."""
+        return OFFSETS_IN_STORES.is_in(self.streams_version)
+
+    @property
+    def lost_in_crash(self) -> float:
+        """How many records of each task that it had an instance lacks at most after a crash; ``inf``: all.
+
+        Source: ``StateManagerUtil.checkpointNeeded``. With exactly-once it lacks all in any release.
+        """
+        if self.offsets_in_stores:
+            return inf
+        return _BETWEEN_CHECKPOINTS if CHECKPOINTS_SELDOM.is_in(self.streams_version) else 0
 
     @property
     def captured_at_ms(self) -> int | None:

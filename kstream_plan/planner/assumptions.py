@@ -198,14 +198,17 @@ def after_crashes(crashed: Sequence[str], snapshot: Snapshot) -> tuple[Note, ...
     if not crashed or snapshot.group_protocol == "connect":
         return ()
     release = "" if snapshot.streams_version is None else f" ({snapshot.streams_version})"
+    lost = snapshot.lost_in_crash
     if snapshot.offsets_in_stores:
         message = (
             f"State is assumed to be lost in a crash: since 4.3{release} offsets are inside the stores, and what was "
             "not flushed is gone (return: {state: kept} assumes otherwise)"
         )
     else:
+        kept = f"all but up to {lost:,} records of each task" if lost else "the state of the last commit"
         message = (
-            f"A crash keeps the state of the last checkpoint: before 4.3{release} offsets are kept beside the stores"
+            f"A crash is assumed to keep {kept}, the last checkpoint: before 4.3{release} offsets are beside the "
+            "stores. With exactly-once it keeps nothing (return: {state: lost})"
         )
     return (Note("state-after-crash", message, tuple(crashed)),)
 

@@ -20,7 +20,7 @@ from kstream_plan.planner.roster import Roster
 from kstream_plan.plans import Balance, Phase, Round, Step, Trigger, Verdict
 from kstream_plan.plans.balance import RunningBalance
 from kstream_plan.plans.design import Coordinator, CopyDoubt, Due, Lapse, Turn
-from kstream_plan.plans.membership import Disk, GroupChange, TakingIn, as_flushed, disk_of, first_joined
+from kstream_plan.plans.membership import Disk, GroupChange, TakingIn, disk_of, first_joined, left_of
 from kstream_plan.plans.round_steps import RoundSteps
 from kstream_plan.plans.rounds import NOT_COUNTED, MemberTurn
 from kstream_plan.plans.step_rows import StepMaker
@@ -332,9 +332,7 @@ class _Run:
             instance, produced = old.instance_index[process_id], self.outside.produced
             self.disks[process_id] = disk_of(self.state, instance, stopped_at_ms, self.at_ms, produced)
         disks = {
-            arrival.instance.process_id: as_flushed(
-                self.disks.pop(arrival.disk_of, ()), group, arrival.flushed_per_second
-            )
+            arrival.instance.process_id: left_of(self.disks.pop(arrival.disk_of, ()), group, arrival)
             for arrival in change.joined
             if arrival.disk_of is not None
         }

@@ -84,7 +84,7 @@ def timeline(
     config: AssignmentConfig,
     events: Iterable[Event],
     *,
-    in_stores: bool = True,
+    lost_in_crash: float = inf,
     in_memory: bool = False,
     leader: int | None = None,
     next_leader: NextLeader = "longest",
@@ -93,8 +93,8 @@ def timeline(
 ) -> Timeline:
     """Say what the group notices of ``events``, and when. New instances have their process ids already.
 
-    ``in_stores``: offsets are kept inside the stores, so a crash loses what was not flushed; ``in_memory``: who comes
-    back has nothing of what it had. ``leader`` is who leads now, by place among the members; ``None``: nobody knows.
+    ``lost_in_crash``: how many records of each task an instance lacks after a crash; ``in_memory``: who comes back has
+    nothing of what it had. ``leader`` is who leads now, by place among the members; ``None``: nobody knows.
     Once it has gone, ``next_leader`` does. ``noticed`` says when the group notices that members have stopped.
     ``rebalances_until_ms``: when a rebalance ends that is under way at the beginning; ``None``: none is.
 
@@ -106,7 +106,7 @@ def timeline(
     lead = Lead(config, next_leader, leads, known)
     everybody = {instance.process_id: instance for instance in members}
     first_ms = -1 if rebalances_until_ms is None else rebalances_until_ms
-    draft = _Draft(everybody, lead, in_stores, in_memory=in_memory, noticed=noticed, rebalances_until_ms=first_ms)
+    draft = _Draft(everybody, lead, lost_in_crash, in_memory=in_memory, noticed=noticed, rebalances_until_ms=first_ms)
     draft.play(events)
     draft.notice_until(None)
     return Timeline(
@@ -159,7 +159,7 @@ class _Draft:
 
     members: dict[str, Instance]
     lead: Lead
-    in_stores: bool
+    lost_in_crash: float
     in_memory: bool = False
     noticed: Noticed = "likely"
     rebalances_until_ms: int = -1
@@ -391,7 +391,7 @@ class _Draft:
                 self.gone.pop(process_id)
             elif event.keeps_disk and (event.static or known.is_static):
                 self.unnoticed.append(Outage(process_id, down.stopped_at_ms, event.at_ms))
-                emptied = arrival.disk_of is None or arrival.flushed_per_second < inf
+                emptied = arrival.disk_of is None or arrival.lacks_some
                 self.emptied |= {process_id: None} if emptied else {}
                 self._resume(process_id, known, event)
             else:
@@ -417,13 +417,13 @@ class _Draft:
             return Arrival(renamed(known, event.new_process_ids[place]))
         if self.in_memory:
             return Arrival(known)
-        state = event.state
-        if state is None and known.process_id in self.crashed:
+        lost = inf if event.state == "lost" else 0
+        if event.state is None and known.process_id in self.crashed:
             self.guessed[known.process_id] = None
-            state = "lost" if self.in_stores else "kept"
+            lost = self.lost_in_crash
         self.crashed.discard(known.process_id)
-        flushed = {"lost": 0.0, "flushed": event.flushed_per_second or 0.0}.get(state or "kept", inf)
-        return Arrival(known, known.process_id, flushed)
+        flushed = inf if event.flushed_per_second is None else event.flushed_per_second
+        return Arrival(known, known.process_id, flushed, lost)
 
     def _resize(self, event: Threads) -> None:
         self._check_running(event.process_id, event)

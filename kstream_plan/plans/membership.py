@@ -43,12 +43,19 @@ class Departure(NamedTuple):
 class Arrival(NamedTuple):
     """An instance is a member from now on, with the disk of ``disk_of``, a former member, or an empty one.
 
-    Of what it ran or kept a copy of when it stopped, so much was flushed to that disk since it had each.
+    Of what it ran or kept a copy of when it stopped, so much was flushed to that disk since it had each, and so many
+    records are lost.
     """
 
     instance: Instance
     disk_of: str | None = None
     flushed_per_second: float = inf
+    lost: float = 0
+
+    @property
+    def lacks_some(self) -> bool:
+        """Whether something that it had may not be on that disk."""
+        return self.lost > 0 or self.flushed_per_second < inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,21 +168,25 @@ def disk_of(state: GroupState, instance: int, stopped_at_ms: int, at_ms: int, pr
     return tuple(found)
 
 
-def as_flushed(disk: Disk, group: Group, per_second: float) -> Disk:
-    """Return what is left of a disk of which only so much was flushed since the instance had each task.
+def left_of(disk: Disk, group: Group, arrival: Arrival) -> Disk:
+    """Return what is left of a disk with which an instance comes back.
 
-    What it no longer was assigned was closed, and so is whole. Since when it had a task nobody may know: then nothing
-    of it is left.
+    What it no longer was assigned was closed, and so is whole. Where it is unknown since when it had a task of which
+    only so much was flushed since then, nothing of it is left.
     """
-    return disk if per_second == inf else tuple(_as_flushed(copy, group, per_second) for copy in disk)
+    return tuple(_left_of(copy, group, arrival) for copy in disk) if arrival.lacks_some else disk
 
 
-def _as_flushed(copy: DiskCopy, group: Group, per_second: float) -> DiskCopy:
+def _left_of(copy: DiskCopy, group: Group, arrival: Arrival) -> DiskCopy:
     if copy.open_until_ms is None:
         return copy
-    whole = group.tasks[copy.task].end_offset_sum
-    held_ms = 0 if copy.made_at_ms is None else max(0, copy.open_until_ms - copy.made_at_ms)
-    return copy._replace(lag=max(copy.lag, whole - int(per_second * held_ms / 1000)))
+    lag, whole = copy.lag, group.tasks[copy.task].end_offset_sum
+    if arrival.flushed_per_second < inf:
+        held_ms = 0 if copy.made_at_ms is None else max(0, copy.open_until_ms - copy.made_at_ms)
+        lag = max(lag, whole - int(arrival.flushed_per_second * held_ms / 1000))
+    if lag != UNKNOWN or arrival.lost == inf:
+        lag = int(min(whole, max(lag, 0) + arrival.lost))
+    return copy._replace(lag=lag)
 
 
 def regrouped(

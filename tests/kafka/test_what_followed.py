@@ -50,6 +50,8 @@ RESTORED_PER_SECOND = 2_000
 SLOWLY = 50
 #: How much later than on an idle machine anything may happen.
 BUSY_MS = 2_000
+#: From a kill to the return: by then all that is restored slowly has been. Kafka fetches one partition after another.
+KILLED_SECONDS = 32
 #: Between the restarts of a rolling one: by then every member has heard of the rebalance, but it has not ended.
 PAUSE_SECONDS = 4
 _JOINS = b"(Re-)joining group"
@@ -116,7 +118,7 @@ def bouncing(done: Done) -> str:
 
 def killing(done: Done) -> str:
     done.kill("i2")
-    time.sleep(20)
+    time.sleep(KILLED_SECONDS)
     return f"[{{crash: {PROCESS_IDS['i2']}}}, {{at: {done.start('i2')}, return: {PROCESS_IDS['i2']}}}]"
 
 
@@ -135,14 +137,19 @@ EVENTS = (
 
 
 @pytest.fixture(scope="module")
-def followed(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Future[Any]]]:
+def followed(
+    broker: Broker, tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
+) -> Iterator[Mapping[str, Future[Any]]]:
     """By event, what :func:`said_and_happened` gives."""
+    release = pytestconfig.getoption("--kafka-version")
     folders = {event.name: tmp_path_factory.mktemp(event.name) for event in EVENTS}
     with ThreadPoolExecutor(len(EVENTS)) as pool:
-        yield {event.name: pool.submit(said_and_happened, broker, event, folders[event.name]) for event in EVENTS}
+        yield {
+            event.name: pool.submit(said_and_happened, broker, release, event, folders[event.name]) for event in EVENTS
+        }
 
 
-def said_and_happened(broker: Broker, event: Event, folder: Path) -> dict[str, Any]:
+def said_and_happened(broker: Broker, release: str, event: Event, folder: Path) -> dict[str, Any]:
     """Let an event happen to a group that has just started; return the plan beside what followed, as JSON."""
     application_id = f"{event.name}-app"
     properties = folder / "app.properties"
@@ -168,11 +175,12 @@ def said_and_happened(broker: Broker, event: Event, folder: Path) -> dict[str, A
         application.settled(instances=event.instances_after, seconds=300)
         history = folder / "history.jsonl"
         command("snapshot", *logs, "--all", "--out", str(history))
-    plan = planned(scenario, before, at, event.restored_per_second)
+    named = () if event.from_log else ("--set", f"release={release}")  # only logs tell it
+    plan = planned(scenario, before, at, event.restored_per_second, *named)
     return dict(json.loads(command("diff", str(plan), str(history), "--from", at, "--output", "json")))
 
 
-def planned(scenario: str, before: Path, at: str, restored_per_second: int) -> Path:
+def planned(scenario: str, before: Path, at: str, restored_per_second: int, *options: str) -> Path:
     """Plan what happens from what was known before it, as people do; return where the plan is."""
     answer, plan = before.with_name("scenario.yaml"), before.with_name("plan.json")
     answer.write_text(f"events: {scenario}\n")
@@ -187,6 +195,7 @@ def planned(scenario: str, before: Path, at: str, restored_per_second: int) -> P
         "json",
         "--set",
         "full=true",
+        *options,
     ]
     command("simulate", str(before), str(answer), *asked, "--out", str(plan))
     return plan

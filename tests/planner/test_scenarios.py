@@ -14,12 +14,12 @@ from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.errors import ConfigError, ScenarioError
-from kstream_plan.model import Rates, Snapshot
+from kstream_plan.model import UNKNOWN, Rates, Snapshot
 from kstream_plan.planner.lead import NextLeader
 from kstream_plan.plans import Demote, MemberJoined, MemberLeft, Place, Plan, Reason, ReasonCode, Revoke, Trigger
 from kstream_plan.plans.activity import membership
 from kstream_plan.plans.invariants import broken_invariants
-from kstream_plan.plans.membership import DiskCopy, as_flushed
+from kstream_plan.plans.membership import Arrival, DiskCopy, left_of
 from kstream_plan.plans.result import result_of
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import Standard, Status
@@ -414,7 +414,9 @@ def test_the_first_rebalance_waits_for_a_static_member_that_restarts_right_then(
     [
         ("", None, {2000, 4000}),
         ("", "4.3.1", {2000, 4000}),
-        ("", "3.9.0", {0}),
+        ("", "3.9.0", {2000, 4000}),
+        ("", "2.7.2", {2000, 4000}),
+        ("", "2.6.3", {0}),
         (", state: kept", None, {0}),
         (", state: lost", "3.9.0", {2000, 4000}),
         (", state: flushed-at 1/s", None, {2000, 4000}),
@@ -439,8 +441,24 @@ def test_what_was_flushed_of_a_copy_since_it_was_made_is_left() -> None:
     group = captured_scenarios.before("scale-out").state.group
     whole = group.tasks[0].end_offset_sum
     disk = (DiskCopy(0, 0, 90_000, 10_000, 60_000), DiskCopy(1, 7, 90_000, 10_000, None), DiskCopy(2, 0, 9, None, 9))
-    assert [copy.lag for copy in as_flushed(disk, group, 10.0)] == [whole - 500, 7, group.tasks[2].end_offset_sum]
-    assert as_flushed(disk, group, inf) is disk
+    back = Arrival(group.instances[0], group.instances[0].process_id, 10.0)
+    assert [copy.lag for copy in left_of(disk, group, back)] == [whole - 500, 7, group.tasks[2].end_offset_sum]
+    assert left_of(disk, group, back._replace(flushed_per_second=inf)) is disk
+
+
+@pytest.mark.parametrize(
+    ("lag", "lost", "left"),
+    [(0, 100, 100), (7, 100, 107), (UNKNOWN, 100, UNKNOWN), (0, inf, None), (UNKNOWN, inf, None)],
+)
+def test_a_crash_takes_what_came_since_the_last_checkpoint_from_what_was_assigned(
+    lag: int, lost: float, left: int | None
+) -> None:
+    """``None``: all of it; what was closed before is whole."""
+    group = captured_scenarios.before("scale-out").state.group
+    whole = group.tasks[0].end_offset_sum
+    disk = (DiskCopy(0, lag, 90_000, 10_000, 60_000), DiskCopy(1, 7, 90_000, 10_000, None))
+    back = Arrival(group.instances[0], group.instances[0].process_id, lost=lost)
+    assert [copy.lag for copy in left_of(disk, group, back)] == [whole if left is None else left, 7]
 
 
 @pytest.mark.parametrize("pause", ["0s", "20s", "24s"])
