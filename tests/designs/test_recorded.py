@@ -25,6 +25,7 @@ from tests.helpers.kafka_cases import VECTORS
         ("classic-2.8.2", 340),
         ("classic-3.1.2", 340),
         ("classic-3.2.3", 340),
+        ("classic-3.5.2", 340),
         ("learner", 250),
         ("planned-decisions", 1_500),
         ("planned-sequences", 150),

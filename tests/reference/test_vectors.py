@@ -33,6 +33,7 @@ NOT_COVERED_FILES = {
     "classic-2.8.2": "older releases of the assignor",
     "classic-3.1.2": "older releases of the assignor",
     "classic-3.2.3": "older releases of the assignor",
+    "classic-3.5.2": "older releases of the assignor",
     "connect-2.3.1": "Connect's assignor",
     "connect-2.4.1": "Connect's assignor",
     "connect-2.5.1": "Connect's assignor",
