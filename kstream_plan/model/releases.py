@@ -17,6 +17,8 @@ _CONFLUENT = re.compile(r"-(?:ccs|ce)\b")
 #: Confluent's builds are numbered by their platform: 5.5 is Kafka 2.5, 6.0 is 2.6, 7.9 is 3.9. By major number: that of
 #: Kafka, and what is added to the minor.
 _CONFLUENT_MAJORS = {5: (2, 0), 6: (2, 6), 7: (3, 0), 8: (4, 0)}
+#: The versions of what members tell about themselves, and the first release of each.
+_SUBSCRIPTIONS: tuple[tuple[int, Release], ...] = ((11, (3, 2, 0)), (10, (3, 0, 0)), (9, (2, 8, 0)), (8, (2, 6, 0)))
 #: The newest minor release that is modelled.
 NEWEST = (4, 4)
 #: The oldest and the newest minor release whose decisions are modelled: of classic groups, and of Connect.
@@ -117,6 +119,15 @@ def parse_modelled_release(text: str) -> str:
         known = f"{oldest[0]}.{oldest[1]} to {newest[0]}.{newest[1]}"
         raise ValueError(f"{text!r} is not a release of Kafka Streams that is modelled, which are {known}")
     return release
+
+
+def subscription_version(release: str) -> int:
+    """Return in which version members of a release tell about themselves; a leader reads no newer one than its own.
+
+    Source: ``StreamsAssignmentProtocolVersions``.
+    """
+    numbers = numbers_of(release)
+    return next((version for version, since in _SUBSCRIPTIONS if numbers >= since), _SUBSCRIPTIONS[-1][0])
 
 
 def numbers_of(release: str) -> Release:

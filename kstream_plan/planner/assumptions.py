@@ -8,7 +8,7 @@ from math import ceil
 
 from kstream_plan.model import UNKNOWN, Note, Snapshot
 from kstream_plan.model.note import count, name_list
-from kstream_plan.model.releases import DYNAMIC_MEMBERS_LEAVE, NEWEST
+from kstream_plan.model.releases import DYNAMIC_MEMBERS_LEAVE, NEWEST, subscription_version
 from kstream_plan.model.reported_lag import reported_lag
 from kstream_plan.model.scenario import Bounce, Burst, Event, Leave, ProduceRate
 from kstream_plan.model.settings import AssignmentConfig
@@ -226,6 +226,25 @@ def led_by_restarted(events: Sequence[Event], outside: Timeline) -> tuple[Note, 
             "the next change of members, though an earlier decision has them too"
         )
     return (Note("restarted-leader", "; ".join(said)),)
+
+
+def version_probing(events: Sequence[Event], snapshot: Snapshot) -> tuple[Note, ...]:
+    """Say of a roll to a release whose members tell about themselves otherwise what it does beside what is planned."""
+    before, said = snapshot.streams_version, []
+    for event in events:
+        release = dict(event.settings).get("release") if isinstance(event, Bounce) else None
+        if isinstance(release, str):
+            if before is not None and subscription_version(release) != subscription_version(before):
+                said.append(f"{before} to {release}")
+            before = release
+    if not said:
+        return ()
+    message = (
+        f"Version probing is not modelled ({', '.join(said)}): a leader of the older release cannot read members of "
+        "the newer one and counts them all as one instance without state; they take nothing and join again at once, so "
+        "that a rebalance in which one comes back may come twice"
+    )
+    return (Note("version-probing", message),)
 
 
 def assumed_release(design: Design, played: Played) -> tuple[Note, ...]:

@@ -20,6 +20,7 @@ from kstream_plan.planner.assumptions import (
     led_by_restarted,
     maybe_restoring,
     not_noticed,
+    version_probing,
 )
 from kstream_plan.planner.case import Case, held_at_first
 from kstream_plan.planner.copies_apart import copies_together
@@ -192,6 +193,7 @@ def _assumed(case: Case, played: Played, outcome: Rehearsal) -> tuple[Note, ...]
         + after_crashes(case.outside.crashed, case.snapshot)
         + led_by_restarted(case.events, case.outside)
         + led_by_release(outcome.settings, case.snapshot)
+        + version_probing(case.events, case.snapshot)
         + outcome.notes
     )
 

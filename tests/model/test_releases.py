@@ -21,6 +21,7 @@ from kstream_plan.model.releases import (
     Difference,
     kafka_release,
     numbers_of,
+    subscription_version,
 )
 from kstream_plan.model.scenario import Bounce, Join, Scenario, Stop
 from kstream_plan.plans import KeepTemporary, Place, Plan
@@ -73,6 +74,13 @@ def test_a_change_is_in_the_releases_since_it_and_in_patches_of_older_ones(
 def _warned(**fields: object) -> list[str]:
     snapshot = snapshot_from_row(one_standby.row(**fields), "x")
     return [note.message for note in snapshot.warnings if note.code == RELEASE_NOT_MODELLED]
+
+
+@pytest.mark.parametrize(
+    ("release", "version"), [("2.6.3", 8), ("2.7.2", 8), ("2.8.0", 9), ("3.1.2", 10), ("3.2.0", 11), ("4.4.0", 11)]
+)
+def test_members_tell_about_themselves_in_a_version(release: str, version: int) -> None:
+    assert subscription_version(release) == version
 
 
 @pytest.mark.parametrize("release", ["2.6.0", "3.2.3", "3.5.1", "3.9.1", "4.4.0", None])
@@ -265,6 +273,14 @@ class TestRollingUpgrade:
         assert result.end.streams_version == "3.9.1"
         assert end_snapshot(result)["streams_version"] == "3.9.1"
         assert "release" not in end_snapshot(result)["config"]
+
+    @pytest.mark.parametrize(
+        ("release", "probed"), [("3.9.1", ["3.1.2 to 3.9.1"]), ("3.0.2", []), ("2.8.2", ["3.1.2 to 2.8.2"]), (None, [])]
+    )
+    def test_version_probing_is_named(self, release: str | None, probed: list[str]) -> None:
+        """A leader of 3.1 cannot read what members of 3.2 tell about themselves, but what those of 3.0 do."""
+        said = [note.message for note in self._plan(release).assumptions if note.code == "version-probing"]
+        assert [message.partition("(")[2].partition(")")[0] for message in said] == probed
 
     def test_without_a_new_one_nothing_changes(self) -> None:
         assert self._plan(None).later_configs == ()
