@@ -322,8 +322,8 @@ KINDS: Mapping[str, _Kind] = {
             "static": _Part(SWITCH, "As static members; not with surge.", default=False),
             "config": _Part(
                 SETTINGS,
-                "New settings that they return with, as in config, or release: 3.9.1, that of Kafka Streams; they "
-                "apply from when a restarted member leads. For Connect workers scheduled.rebalance.max.delay.ms.",
+                "New settings that they return with, as in config, or release: 3.9.1; they apply from when a restarted "
+                "member leads. For Connect workers scheduled.rebalance.max.delay.ms and release.",
                 into="settings",
             ),
             "surge": _Part(

@@ -53,7 +53,7 @@ def _settings(value: YamlNode) -> tuple[tuple[str, SettingValue], ...]:
 
 def _setting(name: str, key: YamlNode, value: YamlNode) -> tuple[str, SettingValue]:
     if name == RELEASE:
-        return name, value.parsed(parse_modelled_release, "write a release of Kafka Streams, as 3.9.1")
+        return name, value.parsed(parse_modelled_release, "write a release of Kafka, as 3.9.1")
     return setting_value(value.setting(name), key.where, value.where, of_groups=True)
 
 

@@ -113,11 +113,11 @@ def modelled_as(release: str | None, what: str, minors: tuple[tuple[int, int], t
 
 
 def parse_modelled_release(text: str) -> str:
-    """Return which release of Kafka Streams it is, of those whose decisions are modelled; else ``ValueError``."""
+    """Return which release it is, of those whose decisions are modelled, of any kind; else ``ValueError``."""
     release, (oldest, newest) = kafka_release(text), MODELLED_STREAMS
     if release is None or not oldest <= numbers_of(release)[:2] <= newest:
         known = f"{oldest[0]}.{oldest[1]} to {newest[0]}.{newest[1]}"
-        raise ValueError(f"{text!r} is not a release of Kafka Streams that is modelled, which are {known}")
+        raise ValueError(f"{text!r} is not a release of Kafka that is modelled, which are {known}")
     return release
 
 

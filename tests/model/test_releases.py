@@ -24,6 +24,7 @@ from kstream_plan.model.releases import (
     subscription_version,
 )
 from kstream_plan.model.scenario import Bounce, Join, Scenario, Stop
+from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import KeepTemporary, Place, Plan
 from kstream_plan.plans.verdict import CauseCode
 from kstream_plan.simulation.drain_workers import drain_workers
@@ -170,6 +171,25 @@ def test_before_3_4_connect_does_not_even_out_to_the_last(release: str, shares: 
     assert sorted(len(held.active) for held in result.final) == shares
 
 
+@pytest.mark.parametrize(("restarted", "shares"), [((), [4, 6, 7]), (("w0",), [4, 6, 7]), (("w0", "w1"), [5, 5, 7])])
+def test_the_release_of_the_worker_that_leads_decides(restarted: tuple[str, ...], shares: list[int]) -> None:
+    """w1, of 3.2.3, leads once w0 has gone, and w0 once w1 has; then a third one joins."""
+    held = {"w0": {"a": [-1, *range(8)]}, "w1": {"a": list(range(8, 16))}}
+    snapshot = replace(of_workers(of_connectors({"a": 16}, held)), streams_version="3.2.3")
+    roll = Bounce(at_ms=0, process_ids=restarted, restart_ms=20_000, pause_ms=400_000, settings=(("release", "3.9.1"),))
+    joins = Join(at_ms=2_000_000, instances=(worker("w2"),))
+    result = plan_checked(snapshot, scenario=Scenario(events=(*([roll] if restarted else []), joins)))
+    assert result.verdict.kind == "settled"
+    assert sorted(len(held.active) for held in result.final) == shares
+    assert ("own-release" in {note.code for note in result.assumptions}) == bool(restarted)
+
+
+def test_drafts_of_connect_have_no_releases() -> None:
+    roll = Bounce(at_ms=0, process_ids=("w0",), restart_ms=20_000, settings=(("release", "3.9.1"),))
+    with pytest.raises(ScenarioError, match="release is not a setting that matters"):
+        plan_checked(of_workers(even()), PlanOptions(design="connect-eager"), scenario=Scenario(events=(roll,)))
+
+
 class TestConnectWithoutADelay:
     """``KAFKA-15693``: what a stopped worker ran is assigned only in the next rebalance."""
 
@@ -300,5 +320,5 @@ class TestRollingUpgrade:
         path.write_text(
             f"version: 1\nevents:\n  - {{at: 1m, bounce: {{restart: 40s, config: {{release: {release}}}}}}}\n"
         )
-        with pytest.raises(ScenarioError, match="is not a release of Kafka Streams that is modelled"):
+        with pytest.raises(ScenarioError, match="is not a release of Kafka that is modelled"):
             load_scenario(path)

@@ -26,11 +26,19 @@ from kstream_plan.model.scenario import (
     Scenario,
     Stop,
 )
-from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.settings import RELEASE, AssignmentConfig
 from kstream_plan.model.times import duration
 from kstream_plan.plans.design import Design, Played
 
 _DELAY = "scheduled_rebalance_max_delay_ms"
+#: What restarted workers bring that counts once they lead: code and text of the note on it.
+_OF_RESTART = {
+    _DELAY: (
+        "own-delay",
+        "A worker that restarted with another scheduled.rebalance.max.delay.ms uses it once it leads",
+    ),
+    RELEASE: ("own-release", "A worker that restarted with another release decides by its rules once it leads"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +113,7 @@ class Connect(Design):
             raise ScenarioError(what, where=where, fix=fix)
         if getattr(event, "static", False):
             raise ScenarioError("workers are not static members", where=where, fix="leave static out")
-        _check_settings(event)
+        _check_settings(event, (_DELAY, RELEASE) if self.differs_by_release else (_DELAY,))
         if isinstance(event, Stop) and not event.crash:
             return Leave(at_ms=event.at_ms, process_ids=event.process_ids, where=where)
         # the delay is that of the worker that leads: the play knows who has which
@@ -120,10 +128,10 @@ class Connect(Design):
         return tuple(_notes(played))
 
 
-def _check_settings(event: Event) -> None:
-    """Check that all settings of an event are those of workers, and of a restart the one whose effect is modelled."""
+def _check_settings(event: Event, of_restart: tuple[str, ...]) -> None:
+    """Check that all settings of an event are those of workers, and of a restart those whose effect is modelled."""
     if isinstance(event, ConfigChange | Bounce):
-        known = CONNECT_SETTINGS if isinstance(event, ConfigChange) else (_DELAY,)
+        known = CONNECT_SETTINGS if isinstance(event, ConfigChange) else of_restart
         other = next((name for name, _ in event.settings if name not in known), None)
         if other is not None:
             what = f"{other.replace('_', '.')} is not a setting that matters in a Connect group"
@@ -186,9 +194,8 @@ def _notes(played: Played) -> Iterator[Note]:
             "from its restart"
         )
         yield Note("settings-at-once", message)
-    if any(isinstance(event, Bounce) and event.settings for event in events):
-        message = "A worker that restarted with another scheduled.rebalance.max.delay.ms uses it once it leads"
-        yield Note("own-delay", message)
+    own = {name for event in events if isinstance(event, Bounce) for name, _ in event.settings}
+    yield from (Note(code, message) for name, (code, message) in _OF_RESTART.items() if name in own)
     if any(isinstance(event, Join) for event in events):
         yield Note(
             "random-member-ids", "Member ids of new workers are random, and decide which worker keeps an extra item"

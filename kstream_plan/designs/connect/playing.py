@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from kstream_plan.designs.connect.cluster import SHIPPED, Rules
 from kstream_plan.designs.connect.connectors import changed, rejoining, with_their_tasks
 from kstream_plan.designs.connect.frozen import due_ms, joined, kept_until_ms, left, play
+from kstream_plan.designs.connect.laws import ConnectLaws, connect_laws_of
 from kstream_plan.model import GroupState, Holding, Holdings, Rates, Target, WorkId
 from kstream_plan.model.connect_group import ConnectGroup, all_items
 from kstream_plan.model.scenario import Bounce, ConfigChange, ConnectorEvent
-from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.settings import RELEASE, AssignmentConfig
 from kstream_plan.plans import (
     HandOver,
     MemberLeft,
@@ -74,6 +75,7 @@ class ConnectPlay(Coordinator[ConnectTurn]):
         self._stood_still: set[int] = set()
         self._bounces: tuple[Bounce, ...] = ()
         self._own_delay_ms: dict[str, int] = {}
+        self._own_laws: dict[str, ConnectLaws] = {}
 
     def last(self, state: GroupState) -> ConnectTurn | None:
         """Return the round before the plan, unless a rebalance starts now."""
@@ -154,16 +156,26 @@ class ConnectPlay(Coordinator[ConnectTurn]):
         return super().ended(turn, verdict, rates)
 
     def _restarted(self, process_id: str, at_ms: int) -> None:
-        """Let a worker that joins have the delay that it was restarted with."""
+        """Let a worker that joins have the delay and the release that it was restarted with."""
         for bounce in self._bounces:
             ids = [of.process_id for of in bounce.new_instances] or bounce.process_ids
             if process_id in ids and bounce.at_ms <= at_ms:
-                self._own_delay_ms[process_id] = int(str(dict(bounce.settings)["scheduled_rebalance_max_delay_ms"]))
+                settings = dict(bounce.settings)
+                if (delay_ms := settings.get("scheduled_rebalance_max_delay_ms")) is not None:
+                    self._own_delay_ms[process_id] = int(str(delay_ms))
+                if (release := settings.get(RELEASE)) is not None:
+                    self._own_laws[process_id] = connect_laws_of(str(release))
 
     def _max_delay_ms(self, group: ConnectGroup) -> int:
         """Return the delay of who leads: the leading worker's own setting counts."""
         usual_ms = self._config.scheduled_rebalance_max_delay_ms or 0
         return self._own_delay_ms.get(group.leader or "", usual_ms)
+
+    def _rules_of(self, group: ConnectGroup) -> Rules:
+        """Return the rules of who leads: those of its own release count; drafts have none."""
+        if self._rules.decide is not SHIPPED.decide:
+            return self._rules
+        return self._rules._replace(laws=self._own_laws.get(group.leader or "", self._rules.laws))
 
     def _followed_up_ms(self, at_ms: int) -> int:
         """Return when everybody has joined again: the others hear of it with their next heartbeat."""
@@ -178,7 +190,7 @@ class ConnectPlay(Coordinator[ConnectTurn]):
 
     def _played(self, group: ConnectGroup, at_ms: int) -> ConnectGroup:
         """Return the cluster after a round that is played now."""
-        after, _ = play(with_their_tasks(group), self._rules, self._max_delay_ms(group), at_ms)
+        after, _ = play(with_their_tasks(group), self._rules_of(group), self._max_delay_ms(group), at_ms)
         return rejoining(after, at_ms)
 
     def _moved(self, state: GroupState, after_round: ConnectGroup, held: Sequence[Holding]) -> list[Step]:
