@@ -64,6 +64,8 @@ NO_COPY_NO_TEMPORARY = Difference("#14149", ((3, 5, 2),))
 RACKS = Difference("KIP-925", ((3, 6, 0),))
 #: Of several assignments that cost as little across racks, another is picked.
 RACK_CYCLES = Difference("KAFKA-15022", ((3, 7, 0),))
+#: Closing with ``CloseOptions.leaveGroup`` makes static members leave; before, there is no such option.
+STATIC_MEMBERS_LEAVE = Difference("KIP-812", ((3, 3, 0),))
 #: Closing with ``CloseOptions.leaveGroup`` makes dynamic members leave as well; before, static ones alone.
 DYNAMIC_MEMBERS_LEAVE = Difference("KIP-1153", ((4, 2, 0),))
 #: Checkpoints of stores are written every 10,000 records; before, with every commit.

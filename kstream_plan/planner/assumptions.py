@@ -8,7 +8,7 @@ from math import ceil
 
 from kstream_plan.model import UNKNOWN, Note, Snapshot
 from kstream_plan.model.note import count, name_list
-from kstream_plan.model.releases import DYNAMIC_MEMBERS_LEAVE, NEWEST, subscription_version
+from kstream_plan.model.releases import DYNAMIC_MEMBERS_LEAVE, NEWEST, STATIC_MEMBERS_LEAVE, subscription_version
 from kstream_plan.model.reported_lag import reported_lag
 from kstream_plan.model.scenario import Bounce, Burst, Event, Leave, ProduceRate
 from kstream_plan.model.settings import AssignmentConfig
@@ -121,15 +121,16 @@ def not_noticed(outside: Timeline) -> tuple[Note, ...]:
     return (Note("not-noticed", message, tuple(dict.fromkeys(outage.process_id for outage in outside.unnoticed))),)
 
 
-def dynamic_leavers(played: Played) -> tuple[Note, ...]:
-    """Name the dynamic members that are assumed to leave, though their release has no public way to."""
+def leavers_without_option(played: Played) -> tuple[Note, ...]:
+    """Name the members that are assumed to leave, though ``leaveGroup`` of their release does not have them do so."""
     snapshot = played.snapshot
     if snapshot.group_protocol != "classic" or DYNAMIC_MEMBERS_LEAVE.is_in(snapshot.streams_version):
         return ()
-    dynamic = {
+    leave = STATIC_MEMBERS_LEAVE.is_in(snapshot.streams_version)
+    others = {
         instance.process_id
         for instance in (*snapshot.state.group.instances, *played.group.instances)
-        if any(consumer.group_instance_id is None for consumer in instance.consumers)
+        if not leave or any(consumer.group_instance_id is None for consumer in instance.consumers)
     }
     events = () if played.scenario is None else played.scenario.events
     leaving = dict.fromkeys(
@@ -137,13 +138,16 @@ def dynamic_leavers(played: Played) -> tuple[Note, ...]:
         for event in events
         if isinstance(event, Leave) or (isinstance(event, Bounce) and event.leaves and not event.static)
         for process_id in event.process_ids
-        if process_id in dynamic
+        if process_id in others
     )
     if not leaving:
         return ()
     message = (
         "Instances are assumed to close with internal.leave.group.on.close=true: before 4.2 leaveGroup works for "
         "static members alone, and others are missed after session.timeout.ms"
+        if leave
+        else "Instances are assumed to close with internal.leave.group.on.close=true, and static members to be removed "
+        "by an admin client: before 3.3 there is no leaveGroup, and others are missed after session.timeout.ms"
     )
     return (Note("leaves-dynamically", message, tuple(leaving)),)
 

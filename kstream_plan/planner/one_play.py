@@ -12,10 +12,10 @@ from kstream_plan.planner.assumptions import (
     after_crashes,
     assumed_release,
     assumptions,
-    dynamic_leavers,
     emptied,
     input_behind,
     late_stops,
+    leavers_without_option,
     led_by_release,
     led_by_restarted,
     maybe_restoring,
@@ -188,7 +188,7 @@ def _assumed(case: Case, played: Played, outcome: Rehearsal) -> tuple[Note, ...]
         + assumptions(case.design, played, outcome, case.now_ms, ready=case.options.ready, is_undated=case.is_undated)
         + assumed_release(case.design, played)
         + not_noticed(case.outside)
-        + dynamic_leavers(played)
+        + leavers_without_option(played)
         + late_stops(case.outside)
         + after_crashes(case.outside.crashed, case.snapshot)
         + led_by_restarted(case.events, case.outside)

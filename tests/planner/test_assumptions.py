@@ -43,9 +43,17 @@ def test_an_unknown_release_is_an_assumption_where_something_follows(release: st
 
 @pytest.mark.parametrize(
     ("release", "static_id", "is_assumed"),
-    [("4.1.1", None, True), ("4.1.1", "a", False), ("4.2.0", None, False), (None, None, False)],
+    [
+        ("3.2.3", None, True),
+        ("3.2.3", "a", True),
+        ("3.3.0", "a", False),
+        ("4.1.1", None, True),
+        ("4.1.1", "a", False),
+        ("4.2.0", None, False),
+        (None, None, False),
+    ],
 )
-def test_before_4_2_only_static_members_have_a_way_to_leave(
+def test_before_4_2_only_static_members_have_a_way_to_leave_and_before_3_3_none(
     release: str | None, static_id: str | None, is_assumed: bool
 ) -> None:
     row = copy.deepcopy(ROW) | {"streams_version": release}
