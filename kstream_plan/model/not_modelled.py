@@ -22,6 +22,7 @@ NOT_MODELLED = (_NOT_MODELLED, LEAVES_ON_CLOSE, RELEASE_NOT_MODELLED, FOLLOWS_TA
 NEWER_UNREAD = "newer-rebalance-unread"
 _ASSIGNOR = "HighAvailabilityTaskAssignor"
 _ASSIGNOR_CLASS = f"org.apache.kafka.streams.processor.internals.assignment.{_ASSIGNOR}"
+_STICKY = "sticky"
 _FOLLOWER_CLASS = "io.kstreamplan.PlanTaskAssignor"
 _UNSET = ("", "null", "none")
 _DEFAULT_MAX_POLL_INTERVAL_MS = "300000"
@@ -36,11 +37,15 @@ DECIDING_SETTINGS = (
     "group_instance_id",
     "max_poll_interval_ms",
     "topology_optimization",
+    "streams_assignor_name",
 )
+#: Those of them that a streams group has.
+DECIDING_IN_STREAMS_GROUPS = ("streams_assignor_name",)
 
 
 #: What each counts as where it is not set.
 _DEFAULTS = {
+    "streams_assignor_name": _STICKY,
     "max_poll_interval_ms": _DEFAULT_MAX_POLL_INTERVAL_MS,
     "group_protocol": "classic",
     "internal_leave_group_on_close": "false",
@@ -67,7 +72,8 @@ def warnings_of(settings: Mapping[str, str], snapshot: Snapshot) -> tuple[Note, 
     if snapshot.group_protocol == "connect":
         return ()
     given = {name: value.strip() for name, value in settings.items() if value.strip().lower() not in _UNSET}
-    return (*_of_protocol(given, snapshot), *(_of_classic_group(given, snapshot) if _is_classic(snapshot) else ()))
+    of_kind = _of_classic_group(given, snapshot) if _is_classic(snapshot) else _of_streams_group(given)
+    return (*_of_protocol(given, snapshot), *of_kind)
 
 
 def without_follower(snapshot: Snapshot) -> Snapshot:
@@ -120,6 +126,12 @@ def _of_protocol(given: Mapping[str, str], snapshot: Snapshot) -> Iterator[Note]
     if (wanted == "streams") is _is_classic(snapshot):
         other = "classic" if _is_classic(snapshot) else "streams"
         yield Note(_NOT_MODELLED, f"group.protocol is {wanted}, and the snapshot is of a {other} group")
+
+
+def _of_streams_group(given: Mapping[str, str]) -> Iterator[Note]:
+    if (name := given.get("streams_assignor_name", _STICKY)) != _STICKY:
+        message = f"streams.assignor.name is {name}: it assigns tasks, not {_STICKY}, which the plan goes by"
+        yield Note(_NOT_MODELLED, message)
 
 
 def _of_classic_group(given: Mapping[str, str], snapshot: Snapshot) -> Iterator[Note]:

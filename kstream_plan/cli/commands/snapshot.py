@@ -44,7 +44,7 @@ from kstream_plan.documents.streams_config import (
 )
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Note
-from kstream_plan.model.not_modelled import kept_settings
+from kstream_plan.model.not_modelled import DECIDING_IN_STREAMS_GROUPS, kept_settings
 from kstream_plan.model.note import count, name_list
 from kstream_plan.model.streams_group import BROKER_VERSIONS
 from kstream_plan.model.times import format_time
@@ -180,7 +180,8 @@ def _text(path: str) -> str:
 def _group_settings_in(path: Path) -> Mapping[str, Any]:
     file = settings_in(path)
     _warn(without_effect(tuple(file.overrides)))
-    return file.group
+    deciding = kept_settings(file.deciding)
+    return {**file.group, **{name: deciding[name] for name in DECIDING_IN_STREAMS_GROUPS if name in deciding}}
 
 
 def _of_groups(groups: RunningGroups, options: SnapshotOptions, in_range: Callable[[int], bool]) -> None:

@@ -161,6 +161,9 @@ def _notes(played: Played) -> Iterator[Note]:
             "restarted-members",
             f"An instance that closes leaves at once, with a leave for each thread; an instance that returns {again}",
         )
+    if played.snapshot.config.num_standby_replicas and any(of.client_tags for of in played.group.instances):
+        message = "Brokers do not go by client tags (KIP-1071's assignor sticky): standbys are not spread over them"
+        yield Note("tags-without-effect", message)
     yield from silence.notes(group, played.snapshot.config, _run(played.state))
     if not group.ordered:
         message = (

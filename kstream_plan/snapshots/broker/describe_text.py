@@ -196,7 +196,7 @@ def _row(
         "generation": listed.group_epoch,
         "target_epoch": listed.target_epoch,
         "group_state": listed.state,
-        "config": {names[name]: value for name, value in (settings or {}).items()},
+        "config": {names.get(name, name): value for name, value in (settings or {}).items()},
         "tasks": tasks,
         "instances": _instances(group),
     }

@@ -9,6 +9,7 @@ from typing import Any
 
 from kstream_plan.model import Group, Holding, Note
 from kstream_plan.model.java_hash import java_string_key
+from kstream_plan.model.not_modelled import DECIDING_IN_STREAMS_GROUPS
 from kstream_plan.model.setting_texts import number_from_text
 from kstream_plan.model.settings import CONFIG_NAMES, AssignmentConfig
 from kstream_plan.model.streams_group import (
@@ -54,7 +55,7 @@ def read_group_config(given: Mapping[str, Any], *, as_text: bool = False) -> tup
         if not low <= values[field] <= high:
             message = f"config.{name} is {values[field]}: brokers take {low} to {high} unless their limits are changed"
             notes.append(Note("unusual-group-setting", message, (name,)))
-    for key in sorted(set(given) - set(GROUP_SETTINGS)):
+    for key in sorted(set(given).difference(GROUP_SETTINGS, DECIDING_IN_STREAMS_GROUPS)):
         if key in CONFIG_NAMES:
             message = f"config.{key} is a setting of the application: it has no effect in a streams group"
             notes.append(Note("no-effect-in-streams-group", message, (key,)))

@@ -85,6 +85,20 @@ def small(release: str, instances: str = "ab", **fields: Any) -> Snapshot:
     return snapshot(row(release, seats, {"0": (6, True, 60_000)}, **fields))
 
 
+@pytest.mark.parametrize(
+    ("standbys", "tags", "said"), [(1, {"zone": "a"}, True), (0, {"zone": "a"}, False), (1, {}, False)]
+)
+def test_client_tags_have_no_effect_which_a_plan_with_standbys_says(
+    standbys: int, tags: dict[str, str], said: bool
+) -> None:
+    """Brokers of 4.4 may ask for tags (``group.streams.rack.aware.assignment.tags``); ``sticky`` does not use them."""
+    seats = {name: [{"consumer_id": f"m-{name}", "active": [task]}] for name, task in (("a", "0_0"), ("b", "0_1"))}
+    item = row("4.4", seats, {"0": (2, True, 100)}, standbys=standbys)
+    for instance in item["instances"]:
+        instance["client_tags"] = tags
+    assert ("tags-without-effect" in {note.code for note in play(snapshot(item)).assumptions}) is said
+
+
 @pytest.mark.parametrize("capture", RELEASES)
 @pytest.mark.parametrize("epoch", [8, 12, 14, 16])
 def test_a_target_computed_anew_changes_nothing_in_a_captured_stable_group(capture: str, epoch: int) -> None:

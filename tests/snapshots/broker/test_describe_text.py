@@ -102,6 +102,21 @@ def test_settings_of_the_application_are_told_to_have_no_effect(
     assert "warning: num.standby.replicas: settings of the application have no effect in a streams group" in err
 
 
+@pytest.mark.parametrize(("name", "warned"), [("sticky", False), ("ours", True)])
+def test_another_assignor_in_the_groups_settings_is_warned_of(
+    name: str, warned: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = tmp_path / "group.properties"
+    settings.write_text(f"streams.num.standby.replicas=1\nstreams.assignor.name={name}\n")
+    given = ["--broker-version", "4.4", "--streams-config", str(settings)]
+    assert run(["snapshot", "--describe-text", str(REAL / "k43-base.txt"), *given]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert row["config"].get("streams_assignor_name") == (name if warned else None)
+    told = {note.message for note in snapshot_from_row(row, "x").warnings if note.code == "not-modelled"}
+    message = "streams.assignor.name is ours: it assigns tasks, not sticky, which the plan goes by"
+    assert told == ({message} if warned else set())
+
+
 def test_the_command_writes_a_row_or_says_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
     base = str(REAL / "k43-base.txt")
     assert run(["snapshot", "--describe-text", base]) == 2
