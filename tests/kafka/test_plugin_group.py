@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from kstream_plan.errors import KstreamPlanError
+from kstream_plan.model.releases import numbers_of
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
@@ -39,6 +40,8 @@ PROCESS_IDS = {
 NAMES = {process_id: name for name, process_id in PROCESS_IDS.items()}
 BEFORE = ("i1", "i2", "i3")
 AFTER = (*BEFORE, "i4", "i5")
+#: Since when an application may have an assignor of its own.
+OWN_ASSIGNORS = (3, 8, 0)
 ASSIGNOR = "io.kstreamplan.PlanTaskAssignor"
 SETTINGS: dict[str, Any] = {
     "acceptable.recovery.lag": 10,
@@ -52,6 +55,13 @@ SETTINGS: dict[str, Any] = {
     "session.timeout.ms": 6000,
     "heartbeat.interval.ms": 1000,
 }
+
+
+@pytest.fixture(autouse=True)
+def _takes_assignors(pytestconfig: pytest.Config) -> None:
+    release = pytestconfig.getoption("--kafka-version")
+    if numbers_of(release) < OWN_ASSIGNORS:
+        pytest.skip(f"Kafka Streams {release} takes no assignor of an application (KIP-924)")
 
 
 class Group:
