@@ -141,7 +141,8 @@ def planned(
     subprocess.run([*command, "snapshot", *source, "--out", str(snapshot)], check=True)
     ids = json.dumps([PROCESS_IDS[instance] for instance in instances])
     scenario.write_text(f"events: [{{join: {{process_ids: {ids}}}}}]\n")
-    options = [*known, "--set", "produce.rate=0", "--stores", "persistent", "--out", str(plan), "--output", "json"]
+    settings = ["--set", "produce.rate=0", "--set", f"release={running.broker.release}"]  # brokers do not tell it
+    options = [*known, *settings, "--stores", "persistent", "--out", str(plan), "--output", "json"]
     subprocess.run([*command, "simulate", str(snapshot), str(scenario), *options], capture_output=True, check=True)
     return plan
 

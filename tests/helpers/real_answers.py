@@ -259,7 +259,7 @@ class Traffic:
     def _write(self) -> None:
         from kafka import KafkaProducer
 
-        producer = KafkaProducer(bootstrap_servers=self._broker.address, linger_ms=20)
+        producer = KafkaProducer(bootstrap_servers=self._broker.address, linger_ms=20, enable_idempotence=False)
         due, written, before = 0.0, 0, time.monotonic()
         while not self._done.wait(0.1):
             now = time.monotonic()

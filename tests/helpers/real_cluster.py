@@ -50,6 +50,7 @@ class Broker(NamedTuple):
 
     address: str
     class_path: str
+    release: str
 
     def answers(self) -> bool:
         try:
@@ -98,7 +99,7 @@ class Broker(NamedTuple):
 @contextmanager
 def started_broker(folder: Path, kafka_version: str) -> Iterator[Broker]:
     """Give a broker that answers; it ends with the block."""
-    broker = Broker(f"127.0.0.1:{free_port()}", class_path(_SOURCES, kafka_version))
+    broker = Broker(f"127.0.0.1:{free_port()}", class_path(_SOURCES, kafka_version), kafka_version)
     settings = folder / "server.properties"
     settings.write_text("".join(f"{name}={value}\n" for name, value in _settings(broker.address, folder).items()))
     _format(broker, settings)
