@@ -87,6 +87,11 @@ def page_text(name: str) -> str:
     return (files("kstream_plan") / "pages" / f"{name}.md").read_text(encoding="utf-8")
 
 
+def shown_text(name: str) -> str:
+    """Return a page without the words by which it is searched, which are not shown."""
+    return re.sub(f"{_ALSO.pattern}\n", "", page_text(name), flags=re.MULTILINE)
+
+
 def sections_of(name: str) -> list[Section]:
     """Return a page in its sections; what stands below a smaller heading is one of its own."""
     lines = page_text(name).splitlines()

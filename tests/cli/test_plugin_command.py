@@ -12,13 +12,14 @@ import pytest
 
 import kstream_plan
 from kstream_plan.cli import run
+from kstream_plan.pages.sections import page_text, shown_text
 
 PACKAGE = Path(kstream_plan.__file__).parent
 PROJECT = PACKAGE / "plugin"
 
 
 def whole() -> dict[str, bytes]:
-    return contents(PROJECT) | {"README.md": (PACKAGE / "pages" / "plugin.md").read_bytes()}
+    return contents(PROJECT) | {"README.md": shown_text("plugin").encode()}
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -35,6 +36,9 @@ def test_the_whole_project_is_written(exists: bool, tmp_path: Path, capsys: pyte
     assert contents(out) == whole()
     assert {path.name for path in out.iterdir()} == {"README.md", "pom.xml", "src"}
     assert all(path.stat().st_mode & stat.S_IWUSR for path in out.rglob("*"))
+    readme = (out / "README.md").read_text(encoding="utf-8")
+    assert "<!--" not in readme, "words for our own search"
+    assert readme.splitlines()[-3:] == page_text("plugin").splitlines()[-3:]
     number = len(whole())
     assert capsys.readouterr().out == (
         f"{number} files are in {out}; README.md says how to bring the class in.\n"

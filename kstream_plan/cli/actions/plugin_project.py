@@ -8,7 +8,7 @@ from pathlib import Path
 
 import kstream_plan
 from kstream_plan.errors import KstreamPlanError
-from kstream_plan.pages.sections import page_text
+from kstream_plan.pages.sections import shown_text
 
 #: What a build leaves in the project of a checkout.
 _BUILT = "target"
@@ -54,7 +54,7 @@ def _copy(project: Path, folder: Path) -> int:
             (scratch / path).parent.mkdir(parents=True, exist_ok=True)
             # the contents only: whoever may not write the installed file may write the copy
             shutil.copyfile(project / path, scratch / path)
-        (scratch / "README.md").write_text(page_text("plugin"), encoding="utf-8")
+        (scratch / "README.md").write_text(shown_text("plugin"), encoding="utf-8")
         entries = sorted(scratch.iterdir())
         try:
             for entry in entries:
