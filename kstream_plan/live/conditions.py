@@ -102,11 +102,10 @@ def _copies_of(task_ids: Sequence[str]) -> str:
 
 def copies_to_catch_up(snapshot: Snapshot) -> Sequence[tuple[int, int]]:
     """Return the copies of stateful tasks that are assigned and not active, as (task, instance), in order."""
-    group, decision = snapshot.state.group, snapshot.decision
-    holdings = snapshot.state.holdings if decision is None or decision.consumers is None else decision.consumers
+    group = snapshot.state.group
     copies = {
         (task, group.instance_of[consumer])
-        for consumer, holding in enumerate(holdings)
+        for consumer, holding in enumerate(snapshot.assigned)
         for task in (*holding.standby, *holding.warmup, *holding.temporary)
         if group.stateful_flags[task]
     }

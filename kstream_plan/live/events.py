@@ -86,8 +86,7 @@ def _is_there(course: Course, copy: RestoringCopy) -> bool:
     """Tell whether a copy is still held, and not just gone."""
     group = course.snapshot.state.group
     instance, task = group.instance_index.get(copy.process_id), group.task_index.get(copy.task_id)
-    decision = course.snapshot.decision
-    held = course.snapshot.state.holdings if decision is None or decision.consumers is None else decision.consumers
+    held = course.snapshot.assigned
     if instance is None or task is None:
         return False
     return any(task in role for consumer in group.consumers_of[instance] for role in held[consumer])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -15,6 +15,7 @@ from kstream_plan.model.copies import Copy
 from kstream_plan.model.coverage import Coverage
 from kstream_plan.model.decision import KnownDecision
 from kstream_plan.model.group import Group
+from kstream_plan.model.holding import Holding
 from kstream_plan.model.note import Note
 from kstream_plan.model.releases import CHECKPOINTS_SELDOM, LONGER_SESSIONS, OFFSETS_IN_STORES
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
@@ -180,6 +181,12 @@ class Snapshot:
         return _BETWEEN_CHECKPOINTS if CHECKPOINTS_SELDOM.is_in(self.streams_version) else 0
 
     @property
+    def assigned(self) -> Sequence[Holding]:
+        """What every consumer is assigned, by index: by the newest decision, else what it holds."""
+        decision = self.decision
+        return self.state.holdings if decision is None or decision.consumers is None else decision.consumers
+
+    @property
     def captured_at_ms(self) -> int | None:
         """When it was taken, in milliseconds since 1970."""
         if self.captured_at is None:
@@ -231,9 +238,8 @@ class Snapshot:
         if self.decision is None or self.decision.at_ms is not None:
             return self
         group = self.state.group
-        held = self.state.holdings if self.decision.consumers is None else self.decision.consumers
         copies = [{copy.instance: copy for copy in of_task} for of_task in self.state.copies]
-        for consumer, holding in enumerate(held):
+        for consumer, holding in enumerate(self.assigned):
             instance = group.instance_of[consumer]
             for task in holding.standby + holding.warmup + holding.temporary:
                 seat, copy = (task, instance), copies[task].get(instance, Copy(instance, None, (), 1))

@@ -107,7 +107,7 @@ def state_now(snapshot: Snapshot, now_ms: int, *, ready: Ready = "likely", clean
         beginning = replace(beginning, reported_ms=_all_reported_ms(state, beginning, now_ms))
     memory = beginning if state.memory is None or beginning.broker is not None else state.memory
     found = replace(state, at_ms=min(0, from_ms), copies=shifted, memory=memory)
-    return _with_what_was_written(found, snapshot, decision, now_ms)
+    return _with_what_was_written(found, snapshot, now_ms)
 
 
 def _all_reported_ms(state: GroupState, beginning: Beginning, now_ms: int) -> Mapping[_Seat, int]:
@@ -138,9 +138,7 @@ def _shifted(copy: Copy, now_ms: int, *, undated: bool) -> Copy:
     return Copy(*copy[:-2], *times)
 
 
-def _with_what_was_written(
-    state: GroupState, snapshot: Snapshot, decision: KnownDecision | None, now_ms: int
-) -> GroupState:
+def _with_what_was_written(state: GroupState, snapshot: Snapshot, now_ms: int) -> GroupState:
     """Return the state with end offsets of now; those of the snapshot are of when it was taken.
 
     Where nothing had been written yet when the group first started, and nobody knows how much has been since, it counts
@@ -160,9 +158,8 @@ def _with_what_was_written(
             changed[index] = replace(task, end_offset_sum=min(limit + 1, MAX_LONG - 1), end_offset_known=False)
             begun.append(index)
     group = Group(state.group.application_id, tuple(changed), state.group.instances)
-    held = state.holdings if decision is None or decision.consumers is None else decision.consumers
     copies = list(state.copies)
-    for consumer, holding in enumerate(held) if begun else ():
+    for consumer, holding in enumerate(snapshot.assigned) if begun else ():
         instance = group.instance_of[consumer]
         for place in sorted(set(holding.active).intersection(begun)):
             if all(copy.instance != instance for copy in copies[place]):

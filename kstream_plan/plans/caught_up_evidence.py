@@ -600,12 +600,10 @@ class KnownCopies:
     @cached_property
     def _assigned(self) -> frozenset[tuple[int, int]]:
         """The copies, as (task, instance), that somebody is assigned after the newest decision."""
-        state, decision = self.snapshot.state, self.snapshot.decision
-        held = state.holdings if decision is None or decision.consumers is None else decision.consumers
-        instance_of = state.group.instance_of
+        instance_of = self.snapshot.state.group.instance_of
         return frozenset(
             (task, instance_of[consumer])
-            for consumer, holding in enumerate(held)
+            for consumer, holding in enumerate(self.snapshot.assigned)
             for of_role in holding
             for task in of_role
         )

@@ -170,16 +170,15 @@ def export_stay(snapshot: Snapshot, request: ExportRequest, where: str) -> Expor
     Raises:
         ExportRefusedError: the group, or what is asked for, does not do.
     """
-    group, decision = snapshot.state.group, snapshot.decision
+    group = snapshot.state.group
     age = _reason_of_age(snapshot.captured_at_ms, request)
-    held = snapshot.state.holdings if decision is None or decision.consumers is None else decision.consumers
-    slots, wrong = _slots(group, group.instances, _without_warm_ups(snapshot, held), request, set())
+    slots, wrong = _slots(group, group.instances, _without_warm_ups(snapshot), request, set())
     reasons = [*age, *_reasons_of_request(request), *wrong]
     return _unsimulated(snapshot, slots, request, reasons, where)
 
 
-def _without_warm_ups(snapshot: Snapshot, held: Sequence[Holding]) -> list[Holding]:
-    """Return what is held without copies beside the wanted ones: of a task those stay that are least behind.
+def _without_warm_ups(snapshot: Snapshot) -> list[Holding]:
+    """Return what is assigned without copies beside the wanted ones: of a task those stay that are least behind.
 
     A log may not tell how many are wanted: then it is as many as every task has.
     """
@@ -192,7 +191,7 @@ def _without_warm_ups(snapshot: Snapshot, held: Sequence[Holding]) -> list[Holdi
         return inf if lag is None or lag == UNKNOWN else lag, group.instances[instance].process_id
 
     holders = dict[int, list[int]]()
-    for consumer, holding in enumerate(held):
+    for consumer, holding in enumerate(snapshot.assigned):
         for task in holding.standby:
             holders.setdefault(task, []).append(consumer)
     fewest = min((len(holders.get(task, ())) for task in group.stateful), default=0)
@@ -204,7 +203,7 @@ def _without_warm_ups(snapshot: Snapshot, held: Sequence[Holding]) -> list[Holdi
     }
     return [
         holding._replace(standby=tuple(task for task in holding.standby if (task, consumer) in kept))
-        for consumer, holding in enumerate(held)
+        for consumer, holding in enumerate(snapshot.assigned)
     ]
 
 
