@@ -124,7 +124,7 @@ def _refused_targets(plan: Plan) -> Iterator[Note]:
         refusal = None if rnd.follows is None else rnd.follows.refusal
         if refusal not in (None, NO_FILE, code):
             message = (
-                f"The target file does not count at rebalance {rnd.number:,}: {REFUSALS[refusal]} ({refusal}). "
+                f"The target file does not count at rebalance {rnd.number:,}: {REFUSALS[refusal].reason} ({refusal}). "
                 "While it does not, the application decides without a plan"
             )
             yield Note(TARGET_REFUSED, message, (refusal,))

@@ -11,8 +11,9 @@ from kstream_plan.model import Note
 from kstream_plan.plans import Plan
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.plans.simulated import OverDraws
+from kstream_plan.plans.targets import has_target
 from kstream_plan.policy.findings import Check, CheckedPlan, Finding, Standard, badness
-from kstream_plan.policy.limits import Limit, LimitValue
+from kstream_plan.policy.limits import WITH_TARGET, Limit, LimitValue
 from kstream_plan.policy.rules import GUARDS, RULES, Kind, MeasuredPlan, Measurement, Offence, Rule
 from kstream_plan.policy.rules.measuring import UNKNOWN
 from kstream_plan.policy.rules.origins import age
@@ -44,6 +45,8 @@ def check_plan(
     """
     application_id = plan.group.application_id
     limits = standard.policy.limits(application_id)
+    if has_target(plan):
+        limits = {WITH_TARGET: Limit(True), **limits}
     needs_rate = "require_restore_rate" in limits and limits["require_restore_rate"].value is True
     subject = MeasuredPlan(plan, standard.now, draws, needs_rate)
     earlier = None if baseline is None else MeasuredPlan(baseline, standard.now, baseline_draws, needs_rate)

@@ -63,6 +63,8 @@ class Waiver:
 
 #: The rule that every policy has, written or not.
 ALWAYS = "must_settle"
+#: The rule that every plan by a target file is held against, written or not.
+WITH_TARGET = "must_follow_target"
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,3 +151,22 @@ def test_a_target_goes_with_its_assignor(capsys: pytest.CaptureFixture[str]) -> 
     words = ["simulate-scaleout", "snapshot.json", "--add", "2", "--assignor", "planned", "--target", "none"]
     assert run(words) == 1
     assert "none: cannot read the file: No such file or directory. Fix: check the path" in error(capsys)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+@pytest.mark.xdist_group("spark")
+def test_a_file_that_never_counts_is_what_the_answer_begins_with(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["snapshot.json", "--add", "3", "--assignor", "planned", "--target", "target.properties"]
+    words += ["--restore-rate", "20000/s", "--now", "2026-11-25T21:41:00Z", "--set", "draws=1"]
+    assert run(["simulate-scaleout", *words, "--out", "planned.json"]) == 0
+    panel = " ".join(capsys.readouterr().out.partition("╰")[0].replace("│", " ").split())
+    assert "The target file never counts, and the application decides without a plan" in panel
+    assert "(more-members). To mend it, export a plan with as many instances." in panel
+    assert run(["check", "planned.json"]) == 3
+    text = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "NO: 1 of 2 rules is broken: must_follow_target." in text
+    assert "To mend it, export a plan with as many instances" in text
+    assert "no setting: change the scenario" not in text
+    Path("policy.yaml").write_text("version: 1\ndefaults: {must_follow_target: false}\n", encoding="utf-8")
+    assert run(["check", "planned.json", "--policy", "policy.yaml"]) == 0

@@ -25,6 +25,17 @@ def target(**changes):
     return target_text(replace(parse_target(TARGET), **changes)).encode()
 
 
+def fewer_slots():
+    """Return the slots of the target file with the last one's tasks on the one before."""
+    *slots, last, gone = parse_target(TARGET).slots
+    both = replace(
+        last,
+        active=(*last.active, *gone.active),
+        standby=tuple({*last.standby, *gone.standby} - {*last.active, *gone.active}),
+    )
+    return (*slots, both)
+
+
 def snapshot() -> Snapshot:
     """Return the group before anybody joins, with a known restore rate."""
     read = snapshot_from_row(SNAPSHOT_ROW, "snapshot")

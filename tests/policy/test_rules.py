@@ -24,7 +24,7 @@ from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from tests.helpers import captured_scenarios, one_standby, plan_cases, strategies
+from tests.helpers import captured_scenarios, one_standby, plan_cases, strategies, target_cases
 from tests.helpers.random_scenarios import random_case
 
 NOW = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
@@ -67,6 +67,19 @@ def test_require_modelled() -> None:
     assert measure("require_modelled", True, result) == Measurement(1)
     assert measure("require_modelled", True, warned) == Measurement(0, (Offence(0, note="upgrade.from is 2.3"),))
     assert measure("require_modelled", False, warned) == Measurement(0)
+
+
+def test_must_follow_target() -> None:
+    assert measure("must_follow_target", True, target_cases.planned()) == Measurement(1)
+    assert not RULES["must_follow_target"].applies(target_cases.planned(None))
+    few = target_cases.target(slots=target_cases.fewer_slots())
+    found = measure("must_follow_target", True, target_cases.planned(few))
+    assert blamed(found) == [(1, None, 0)]
+    assert found.offences[0].note == (
+        "The target file never counts, and the application decides without a plan: the group has more instances than "
+        "the file has slots (more-members). To mend it, export a plan with as many instances"
+    )
+    assert measure("must_follow_target", False, target_cases.planned(few)) == Measurement(0)
 
 
 @pytest.mark.parametrize("code", ["not-modelled", "leaves-on-close"])

@@ -32,7 +32,7 @@ class TargetRefused(Exception):  # noqa: N818 - it is refused, not an error: the
     """A target file does not count; ``code`` is one of :data:`REFUSALS`."""
 
     def __init__(self, code: str) -> None:
-        super().__init__(f"{code}: {REFUSALS[code]}")
+        super().__init__(f"{code}: {REFUSALS[code].reason}")
         self.code = code
 
 

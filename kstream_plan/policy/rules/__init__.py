@@ -177,6 +177,13 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             origins.modelled,
             of_input=True,
         ),
+        "must_follow_target": Rule(
+            Kind.SWITCH,
+            "The target file counts, if the plan is by one (default true).",
+            origins.follows_target,
+            of_input=True,
+            of_target=True,
+        ),
         "max_snapshot_age": Rule(
             Kind.DURATION, "Age of the snapshot that the plan was made from.", origins.snapshot_age, of_input=True
         ),

@@ -14,6 +14,7 @@ from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan, Round, Step
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.plans.steps import OfSingleTask
+from kstream_plan.plans.targets import has_target
 from kstream_plan.policy.limits import LimitValue, Percent
 
 
@@ -99,7 +100,8 @@ class Rule(NamedTuple):
     minimum, not a maximum; ``of_input``: it is about what the plan was made from, so that another plan's figure says
     nothing about it. ``figure``: the one of a plan that it is about, where that may be a range. ``of_state``: it is
     about copies of state, so that it does not apply where no work has any. ``of_workers``: it is about workers of Kafka
-    Connect. ``unknown_with``: what a plan may say (codes of its warnings and assumptions) that makes it unknown.
+    Connect; ``of_target``: about the target file that a plan follows. ``unknown_with``: what a plan may say (codes of
+    its warnings and assumptions) that makes it unknown.
     """
 
     kind: Kind
@@ -112,10 +114,13 @@ class Rule(NamedTuple):
     figure: str = ""
     of_state: bool = False
     of_workers: bool = False
+    of_target: bool = False
     unknown_with: tuple[str, ...] = ()
 
     def applies(self, plan: Plan) -> bool:
         """Tell whether there can be anything in the plan that the rule is about: connectors and tasks have no state."""
+        if self.of_target and not has_target(plan):
+            return False
         return not (self.of_state if plan.is_of_workers else self.of_workers)
 
     def worst(self, subject: MeasuredPlan, limit: LimitValue) -> Measurement:

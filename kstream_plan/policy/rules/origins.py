@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from kstream_plan.model.not_modelled import NOT_MODELLED
+from kstream_plan.plans.targets import without_target
 from kstream_plan.policy.limits import LimitValue
 from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offence, number
 
@@ -34,6 +35,14 @@ def modelled(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Tell whether the plan goes by all settings of the application that decide who runs what (1)."""
     messages = [note.message for note in subject.plan.warnings if note.code in NOT_MODELLED]
     return Measurement(int(not messages), tuple(Offence(0, note=message) for message in messages) if limit else ())
+
+
+def follows_target(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
+    """Tell whether the plan's target file counts until nothing waits any more (1)."""
+    without = without_target(subject.plan)
+    if without is None:
+        return Measurement(1)
+    return Measurement(0, (Offence(0, without.numbers[0], note=without.message),) if limit else ())
 
 
 def generation(subject: MeasuredPlan, limit: LimitValue) -> Measurement:

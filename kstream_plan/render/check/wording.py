@@ -15,7 +15,7 @@ from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_NOT_SAVED, ENDS_OF_OTH
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.plans.timeline import cold_starts_of
 from kstream_plan.policy.findings import CheckedPlan, Finding
-from kstream_plan.policy.limits import LimitValue, Percent, TagCounts
+from kstream_plan.policy.limits import WITH_TARGET, LimitValue, Percent, TagCounts
 from kstream_plan.policy.rules import RULES, Kind
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, duration_range, generation, name_list, span_to, utc
@@ -229,7 +229,7 @@ def _reason(plan: Plan, codes: Sequence[str]) -> str:
 def _switch(finding: Finding, plan: Plan, names: Names) -> str:
     if finding.rule == "require_restore_rate":
         return "the rate of what is restored is unknown"
-    if finding.rule == "require_modelled":
+    if finding.rule in ("require_modelled", WITH_TARGET):
         return "; ".join(names.escape_message(offence.note) for offence in finding.offences)
     return _does_not_settle(finding, plan)
 

@@ -8,7 +8,7 @@ from kstream_plan.model.answer import Answer
 from kstream_plan.model.note import Remarks
 from kstream_plan.plans.caught_up_evidence import would_tell
 from kstream_plan.policy.findings import CheckedPlan, Finding, Status, Tally
-from kstream_plan.policy.limits import ALWAYS
+from kstream_plan.policy.limits import ALWAYS, WITH_TARGET
 from kstream_plan.policy.next_command import next_command
 from kstream_plan.render.check import wording
 from kstream_plan.render.page import (
@@ -29,8 +29,8 @@ from kstream_plan.render.text.numbers import count, is_are, name_list
 
 _MARKS = {Status.ERROR: "✗", Status.WARNING: "!", Status.WAIVED: "○", Status.NOT_APPLICABLE: "–", Status.PASSED: "✓"}
 _TONES: dict[Status, Tone] = {Status.ERROR: "bad", Status.WARNING: "unknown", Status.PASSED: "plain"}
-#: Rules about the snapshot: no setting helps against them.
-_OF_SNAPSHOTS = ("max_snapshot_age", "require_generation")
+#: Rules about the snapshot and the target file: no setting helps against them.
+_OF_INPUT = ("max_snapshot_age", "require_generation", WITH_TARGET)
 #: So many rules are named in a sentence.
 _MOST_NAMED = 3
 
@@ -142,7 +142,7 @@ def _tables(checkup: CheckedPlan, names: Names, *, verbose: bool) -> Iterator[Ta
 
 def _may_have_cure(finding: Finding) -> bool:
     """Return whether a setting helps, or might: none does against an old snapshot, or to tell what is unknown."""
-    is_about_plan = not (finding.invariant or finding.is_option or finding.rule in _OF_SNAPSHOTS)
+    is_about_plan = not (finding.invariant or finding.is_option or finding.rule in _OF_INPUT)
     return finding.cure is not None or (is_about_plan and finding.answer is Answer.NO)
 
 

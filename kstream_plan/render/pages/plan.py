@@ -11,6 +11,7 @@ from kstream_plan.plans.loads import copies_of_stateful, worst_loss
 from kstream_plan.plans.note_codes import EXPERT_CODES
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.simulated import Simulation
+from kstream_plan.plans.targets import without_target
 from kstream_plan.render.page import Fact, Page, Section, Tone, as_sentence, remark_lines
 from kstream_plan.render.pages.plan_facts import balance_fact, pause_fact, plan_facts
 from kstream_plan.render.pages.plan_instances import instances_table
@@ -104,10 +105,10 @@ def work_text(plan: Plan) -> str:
 
 
 def plan_tone(view: PlanView) -> Tone:
-    """Return green if it settles and nothing starts cold, yellow if that is unknown, red if not."""
+    """Return green if it settles, follows its target file and starts nothing cold; yellow if unknown, red if not."""
     plan, cold, settles = view.plan, view.figure("cold_handovers"), view.figure("settles")
     may_not_settle = view.draws is not None and view.draws.settled < view.draws.number
-    if plan.verdict.kind != "settled" or cold.median or may_not_settle:
+    if plan.verdict.kind != "settled" or cold.median or may_not_settle or without_target(plan) is not None:
         return "bad"
     has_alternatives = any(note.code == BACK_BEFORE_FENCED for note in plan.assumptions)
     return "unknown" if cold.most or not settles.least or not plan.tells_ends or has_alternatives else "good"

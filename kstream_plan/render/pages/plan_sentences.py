@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from kstream_plan.plans.cold_causes import cold_sentences, still_restoring
 from kstream_plan.plans.design import BACK_BEFORE_FENCED
 from kstream_plan.plans.plan import ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED, Left, shorter_than
+from kstream_plan.plans.targets import without_target
 from kstream_plan.plans.verdict import CauseCode
+from kstream_plan.render.page import as_sentence
 from kstream_plan.render.pages.plan_facts import duration_text, if_caught_up
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.numbers import at_least, count, duration, name_list, utc
@@ -20,7 +22,9 @@ def plan_sentences(view: PlanView) -> tuple[str, ...]:
     cold = map(view.names.escape_message, cold_sentences(view.plan, view.activities, view.draws))
     parts = (_settles(view), still_restoring(view.plan), *_tasks_at_first(view), *_moves(view), *cold)
     first = " ".join(filter(None, parts))
-    return tuple(filter(None, (first, " ".join([*_random(view), *_unknown_ends(view)]))))
+    without = without_target(view.plan)
+    target = "" if without is None else as_sentence(without.message)
+    return tuple(filter(None, (target, first, " ".join([*_random(view), *_unknown_ends(view)]))))
 
 
 def settled_sentences(view: PlanView) -> tuple[str, ...]:

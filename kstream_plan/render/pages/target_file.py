@@ -55,8 +55,8 @@ def check_page(check: TargetCheck, path: str) -> Page:
             tone=answer_tone(answer),
             answer=answer,
             sentences=(
-                f"The file would not count: {REFUSALS[check.refusal]} ({check.refusal}).",
-                "The application would decide without a plan.",
+                f"The file would not count: {REFUSALS[check.refusal].reason} ({check.refusal}).",
+                f"The application would decide without a plan. To mend it, {REFUSALS[check.refusal].remedy}.",
             ),
         )
     names = Names(check.group)

@@ -1,0 +1,53 @@
+"""Which rebalances of a plan by a target file were decided without it, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kstream_plan.model.target_refusals import NO_FILE, REFUSALS
+from kstream_plan.plans.plan import Plan
+
+
+class WithoutTarget(NamedTuple):
+    """The rebalances that a target file does not decide; ``among``: so many there are.
+
+    ``numbers`` are theirs, at least one, ``code`` is why it does not count in the first of them.
+    """
+
+    numbers: Sequence[int]
+    among: int
+    code: str
+
+    @property
+    def message(self) -> str:
+        """That the file does not count, why, and what mends that; without a full stop."""
+        refusal, number = REFUSALS[self.code], len(self.numbers)
+        when = "never counts" if number == self.among else f"does not count in {number:,} of {self.among:,} rebalances"
+        return (
+            f"The target file {when}, and the application decides without a plan: {refusal.reason} ({self.code}). "
+            f"To mend it, {refusal.remedy}"
+        )
+
+
+def has_target(plan: Plan) -> bool:
+    """Tell whether a plan is by a target file, whether that counts or not."""
+    return any(rnd.follows is not None and rnd.follows.refusal != NO_FILE for rnd in plan.rounds)
+
+
+def without_target(plan: Plan) -> WithoutTarget | None:
+    """Return the rebalances in which a target file should have counted and did not; ``None``: there are none.
+
+    A file may expire once nothing waits any more.
+    """
+    numbers, codes, is_done = list[int](), list[str](), False
+    for rnd in plan.rounds:
+        follows = rnd.follows
+        if follows is None or follows.refusal == NO_FILE:
+            continue
+        if follows.refusal is None:
+            is_done = follows.again_ms != follows.probe_ms
+        elif not (is_done and follows.refusal == "expired"):
+            numbers.append(rnd.number)
+            codes.append(follows.refusal)
+    return WithoutTarget(numbers, len(plan.rounds), codes[0]) if numbers else None
