@@ -60,6 +60,8 @@ LONGER_SESSIONS = Difference("KIP-735", ((3, 0, 0),))
 WARM_UPS_IN_ORDER = Difference("#12585", ((3, 3, 0),))
 #: A task that has to be revoked elsewhere first is held as a standby meanwhile only where there is a copy of it.
 NO_COPY_NO_TEMPORARY = Difference("#14149", ((3, 5, 2),))
+#: An application brings the class that assigns tasks.
+OWN_ASSIGNOR = Difference("KIP-924", ((3, 8, 0),))
 #: Racks of partitions count.
 RACKS = Difference("KIP-925", ((3, 6, 0),))
 #: Of several assignments that cost as little across racks, another is picked.

@@ -44,7 +44,8 @@ class Rehearsal:
 
     ``before`` is the turn before the plan that the first round follows from, if it does. ``group``, ``rates`` and
     ``target`` are those of the end, by the indices of that ``group``; ``settings`` are the new settings and the number
-    of the first round with each. ``last`` is the last turn. ``follows_restores`` and what comes after it are as in
+    of the first round with each. ``last`` is the last turn, ``first`` the group as the first decision of the plan found
+    it; ``None``: there is none. ``follows_restores`` and what comes after it are as in
     :class:`~kstream_plan.plans.design.Ending`.
     """
 
@@ -61,6 +62,7 @@ class Rehearsal:
     doubts: tuple[CopyDoubt, ...]
     cleanings: tuple[Cleaning, ...]
     last: Turn
+    first: GroupState | None = None
     follows_restores: bool = False
     max_cold_ms: int | None = None
     runs_by_ms: int | None = None
@@ -134,6 +136,7 @@ class _Run:
     at_ms: int = 0
     may_end: bool = False
     begun: bool = False
+    first: GroupState | None = None
     rounds: list[Round] = field(default_factory=list)
     balance: RunningBalance | None = None
     arrived: list[GroupChange] = field(default_factory=list)
@@ -163,6 +166,7 @@ class _Run:
             self.turns.append((turn, steps))
         else:
             self._close_round()
+            self.first = self.first or turn.state
             self.rounds.append(self._round(turn, steps))
         return self.coordinator.next(turn, partial(self.outside.ahead, self.at_ms))
 
@@ -249,6 +253,7 @@ class _Run:
             doubts=ending.doubts,
             cleanings=ending.cleanings,
             last=turn,
+            first=self.first,
             follows_restores=ending.follows_restores,
             max_cold_ms=ending.max_cold_ms,
             runs_by_ms=ending.runs_by_ms,

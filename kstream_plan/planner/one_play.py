@@ -24,6 +24,7 @@ from kstream_plan.planner.assumptions import (
 )
 from kstream_plan.planner.case import Case, held_at_first
 from kstream_plan.planner.copies_apart import copies_together
+from kstream_plan.planner.copies_behind import copies_behind
 from kstream_plan.planner.digest import input_digest
 from kstream_plan.planner.end_of_plan import end_of
 from kstream_plan.planner.loop import OnRound, Rehearsal
@@ -38,6 +39,7 @@ from kstream_plan.plans.design import CopyDoubt, Played
 from kstream_plan.plans.end import PlanEnd
 from kstream_plan.plans.known_rates import known_rates
 from kstream_plan.plans.pauses import Pauses, pauses_of
+from kstream_plan.plans.plan import CopyBehind
 from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.rounds import in_effect_ms
 
@@ -135,8 +137,14 @@ def one_play(case: Case, on_round: OnRound | None = None, *, shown: bool = True)
         rates=known_rates(snapshot.rates, snapshot.state.group),
         end=_end(case, played, outcome) if shown and design.goes_on else None,
         unproven_starts=unproven,
+        behind=_behind(case, play) if shown and design.moves_when_caught_up else (),
     )
     return OnePlay(made, played, outcome)
+
+
+def _behind(case: Case, play: PlayInFigures) -> tuple[CopyBehind, ...]:
+    first, limit = play.outcome.first, case.snapshot.config.acceptable_recovery_lag
+    return () if first is None else tuple(copies_behind(play.everyone.group, play.initial, first, limit))
 
 
 def _unproven(

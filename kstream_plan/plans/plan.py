@@ -86,6 +86,14 @@ def shorter_than(left: Left, config: AssignmentConfig) -> Left | None:
     return left_of(left.tasks, config, min(10 * left.at_once, left.tasks)) if left.probes > 1 else None
 
 
+class CopyBehind(NamedTuple):
+    """A copy that does not count as caught up when the first decision comes; ``records``: so many it lacks."""
+
+    task_id: WorkId
+    process_id: str
+    records: int
+
+
 class InFigures(Protocol):
     """What a play comes to: a plan, or what one is put together of."""
 
@@ -155,7 +163,8 @@ class Plan(InNotebooks):
     nobody runs when the plan begins as well, which earlier versions did not count. ``rates`` are those known at first.
     ``probes``: the design asks by probing rebalances which copies are ready.
     ``end`` is what it takes to plan on from where the plan ends; ``None``: nobody can. ``unproven_starts`` count as
-    warm in the steps, and nothing proves that they are: their former owners are gone.
+    warm in the steps, and nothing proves that they are: their former owners are gone. ``behind`` are the
+    assigned copies of a classic group that do not count as caught up when the first decision comes.
     """
 
     group: Group
@@ -187,6 +196,7 @@ class Plan(InNotebooks):
     rates: KnownRates = NOTHING_KNOWN
     end: PlanEnd | None = None
     unproven_starts: tuple[UnprovenStart, ...] = ()
+    behind: tuple[CopyBehind, ...] = ()
 
     tables: ClassVar[tuple[str, ...]] = ("rounds", "steps")
 

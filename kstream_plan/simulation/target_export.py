@@ -25,10 +25,14 @@ from kstream_plan.assignors.planned.target_file import (
 )
 from kstream_plan.errors import KstreamPlanError
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, GroupState, Holding, Instance, Note, Rates, Snapshot
-from kstream_plan.model.scenario import Event, Join, Leave, Scenario
+from kstream_plan.model.note import Remarks, count
+from kstream_plan.model.releases import OWN_ASSIGNOR
+from kstream_plan.model.scenario import Burst, Event, Join, Leave, ProduceRate, RestoreRate, Scenario, Threads
 from kstream_plan.model.times import duration, format_time
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import HandOver, MemberJoined, MemberLeft, Place, Plan, Promote, Role
+from kstream_plan.plans.plan import CopyBehind
+from kstream_plan.plans.simulated import Simulation
 from kstream_plan.simulation.one_plan import plan as plan_of
 
 #: A ConfigMap has room for 1 MiB with all that is around the file.
@@ -39,6 +43,10 @@ WAYS = ("static", "host", "client", "process")
 
 _THREAD = re.compile(r"(.+)-StreamThread-[0-9]+.*", re.DOTALL)
 _THREAD_OF_STATIC = re.compile(r"(.+)-[0-9]+", re.DOTALL)
+#: A match by an id that a process makes for itself.
+_BRIEF = re.compile(r"process:|client:.*[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.DOTALL)
+#: What changes how fast copies are restored, and what they lack.
+_RATES = (ProduceRate, RestoreRate, Burst)
 _HOST_AND_PORT = re.compile(r".+:[0-9]+", re.DOTALL)
 
 
@@ -76,14 +84,16 @@ class ExportRequest:
 class Export:
     """A target file, and what it leads to.
 
-    ``simulated`` is the plan with this file; ``None``: nothing moves by it. ``is_grouped``: the tasks warm up in
-    batches for one instance after another.
+    ``simulated`` is the plan with this file; ``None``: ``unsimulated`` says why there is none. ``is_grouped``: the
+    tasks warm up in batches for one instance after another. ``is_back``: it leads to where the plan began.
     """
 
     file: TargetFile
     simulated: Plan | None
-    is_grouped: bool
-    warnings: tuple[Note, ...]
+    unsimulated: str = ""
+    is_grouped: bool = False
+    is_back: bool = False
+    remarks: Remarks
 
     @property
     def text(self) -> str:
@@ -91,8 +101,23 @@ class Export:
         return target_text(self.file)
 
 
-def export_plan(plan: Plan, request: ExportRequest, where: str) -> Export:
+class _Beginning(NamedTuple):
+    """Where a simulation begins: who takes part, what each holds, which copies lack what, and what happens."""
+
+    process_ids: frozenset[str]
+    holdings: Sequence[Holding]
+    behind: Sequence[CopyBehind]
+    events: tuple[Event, ...]
+
+
+def export_plan(plan: Plan, request: ExportRequest, where: str, simulation: Simulation | None = None) -> Export:
     """Return the target file that leads a group to the end of a plan.
+
+    Args:
+        plan: the plan.
+        request: how the file is to be made.
+        where: the plan's file, for error messages.
+        simulation: what the plan came of, if that was a scenario.
 
     Raises:
         ExportRefusedError: the plan, or what is asked for, does not do.
@@ -101,22 +126,38 @@ def export_plan(plan: Plan, request: ExportRequest, where: str) -> Export:
     members = [group.instances[group.instance_index[process_id]] for process_id, _ in plan.members]
     newcomers = {step.process_id for rnd in plan.rounds for step in rnd.member_steps if isinstance(step, MemberJoined)}
     slots, wrong = _slots(group, members, plan.final, request, newcomers)
-    lasting = [*_reasons_of_plan(plan), *wrong]
+    scenario_events = () if simulation is None else simulation.scenario.events
+    lasting = [*_reasons_of_plan(plan), *_reasons_of_events(scenario_events), *wrong]
     reasons = [*lasting, *_reason_of_age(_epoch_ms(plan.captured_at), request), *_reasons_of_request(request)]
-    draft = _file(plan, slots, request)
-    order = _warm_up_order(plan)
-    simulated = None if lasting else _fastest(plan, draft, order, request)
-    if simulated is not None:
-        draft = replace(draft, order=simulated.order)
-        reasons += [*_reasons_of_simulation(plan, simulated.plan, request), *_reasons_of_text(draft)]
-    if reasons or simulated is None:
+    if lasting:
         raise ExportRefusedError(reasons, where=where)
+    events = (*_events(plan), *_rate_events(plan, scenario_events))
+    beginning = _Beginning(frozenset(plan.first_members), plan.initial, plan.behind, events)
+    export = _simulated_export(plan, _file(plan, slots, request), _warm_up_order(plan), beginning, request)
+    cold = _cold_starts(plan)
+    reasons += [f"{cold} in it, for which nothing waits"] if cold else _reasons_of_export(export, request)
+    if reasons:
+        raise ExportRefusedError(reasons, where=where)
+    return export
+
+
+def _simulated_export(
+    plan: Plan, draft: TargetFile, order: tuple[str, ...], beginning: _Beginning, request: ExportRequest
+) -> Export:
+    """Return the faster of two exports: with tasks in batches, and in this order."""
+    fastest = _fastest(plan, draft, order, beginning, request)
     return Export(
-        file=draft,
-        simulated=simulated.plan,
-        is_grouped=draft.order != order,
-        warnings=(*_warnings(plan), *_warnings_of_time(plan)),
+        file=replace(draft, order=fastest.order),
+        simulated=fastest.plan,
+        is_grouped=fastest.order != order,
+        remarks=_remarks(plan, slots=draft.slots, times=plan.rates[0] is None),
     )
+
+
+def _reasons_of_export(export: Export, request: ExportRequest) -> Iterator[str]:
+    if export.simulated is not None:
+        yield from _reasons_of_simulation(export.simulated, request)
+    yield from _reasons_of_text(export.file)
 
 
 class _Simulated(NamedTuple):
@@ -126,14 +167,22 @@ class _Simulated(NamedTuple):
     order: tuple[str, ...]
 
 
-def _fastest(plan: Plan, draft: TargetFile, order: tuple[str, ...], request: ExportRequest) -> _Simulated:
+def _fastest(
+    plan: Plan, draft: TargetFile, order: tuple[str, ...], beginning: _Beginning, request: ExportRequest
+) -> _Simulated:
     """Simulate with both orders: in batches, and as the plan has it; the first of those that take as long."""
     orders = dict.fromkeys([_grouped(order, _owners(draft), draft.warmups), order])
-    tried = [_Simulated(_simulated(plan, replace(draft, order=tasks), request), tasks) for tasks in orders]
+    tried = [_Simulated(_simulated(plan, replace(draft, order=tasks), beginning, request), tasks) for tasks in orders]
     return min(tried, key=lambda one: (one.plan.verdict.kind != "settled", one.plan.summary.duration_ms))
 
 
-def _reasons_of_simulation(plan: Plan, simulated: Plan, request: ExportRequest) -> Iterator[str]:
+def _cold_starts(plan: Plan) -> str:
+    """Return how many tasks start cold in a plan, with the verb; empty: none."""
+    number = plan.summary.cold_handovers
+    return f"{number} {'task starts' if number == 1 else 'tasks start'} cold" if number else ""
+
+
+def _reasons_of_simulation(simulated: Plan, request: ExportRequest) -> Iterator[str]:
     if simulated.verdict.kind != "settled":
         yield "simulated with this file, the group does not settle"
         return
@@ -143,9 +192,8 @@ def _reasons_of_simulation(plan: Plan, simulated: Plan, request: ExportRequest) 
             f"simulated with it, {len(refusals)} of {len(simulated.rounds)} rebalances are decided without the file "
             f"({refusals[0]}): export a plan in which all who leave have left before others join"
         )
-    if plan.summary.cold_handovers:
-        number = plan.summary.cold_handovers
-        yield f"{number} {'task starts' if number == 1 else 'tasks start'} cold in it, for which nothing waits"
+    if cold := _cold_starts(simulated):
+        yield f"simulated with it, {cold}"
     needed_ms = 2 * simulated.summary.duration_ms
     if request.expires_in_ms < needed_ms:
         given = duration(request.expires_in_ms)
@@ -155,13 +203,59 @@ def _reasons_of_simulation(plan: Plan, simulated: Plan, request: ExportRequest) 
 def export_back(plan: Plan, request: ExportRequest, where: str) -> Export:
     """Return the target file that leads a group back to where a plan began; who joined in it gets nothing.
 
+    It is simulated from the plan's end, with nothing left over on disks, from the next rebalance on.
+
     Raises:
         ExportRefusedError: the plan, or what is asked for, does not do.
     """
     joined = {step.process_id for rnd in plan.rounds for step in rnd.member_steps if isinstance(step, MemberJoined)}
     slots, wrong = _slots(plan.group, plan.group.instances, plan.initial, request, joined)
-    reasons = [*_reasons_of_group(plan), *_reasons_of_request(request), *wrong]
-    return _unsimulated(plan, slots, request, reasons, where)
+    lasting = [*_reasons_of_group(plan), *wrong]
+    reasons = [*lasting, *_reasons_of_request(request)]
+    draft = _file(plan, slots, request)
+    unsimulated = "" if lasting else _not_simulated_back(plan)
+    if lasting or unsimulated:
+        return _unsimulated(plan, draft, unsimulated, reasons, where)
+    members = frozenset(process_id for process_id, _ in plan.members)
+    beginning = _Beginning(members, plan.final, tuple(_behind_at_end(plan)), ())
+    export = _simulated_export(plan, draft, tuple(_moving(plan, plan.final, plan.initial)), beginning, request)
+    reasons += _reasons_of_export(export, request)
+    if reasons:
+        raise ExportRefusedError(reasons, where=where)
+    return replace(export, is_back=True)
+
+
+def _not_simulated_back(plan: Plan) -> str:
+    """Return why the way back is not simulated; empty: it is."""
+    members = {process_id for process_id, _ in plan.members}
+    gone = [process_id for process_id in plan.first_members if process_id not in members]
+    if plan.verdict.kind != "settled" or plan.end is None:
+        return "The plan does not say where the group is on the way, so the time it takes back is unknown"
+    if gone:
+        number = count(len(gone), "instance has", "instances have")
+        return f"{number} left in the plan: when they are back is unknown, and so is the time that it takes"
+    return ""
+
+
+def _behind_at_end(plan: Plan) -> Iterator[CopyBehind]:
+    """Yield the assigned copies that do not count as caught up when a plan ends."""
+    assert plan.end is not None
+    group = plan.group
+    held = {
+        (str(group.tasks[task].task_id), group.instances[group.instance_of[consumer]].process_id)
+        for consumer, holding in enumerate(plan.final)
+        for task in holding.standby
+    }
+    reported = {(copy.task_id, copy.process_id): copy for copy in plan.end.copies}
+    for task in group.stateful:
+        task_id = group.tasks[task].task_id
+        for process_id in sorted(name for of, name in held if of == str(task_id)):
+            copy = reported.get((str(task_id), process_id))
+            lag = None if copy is None else copy.lag
+            if lag is None or not 0 <= lag <= plan.config.acceptable_recovery_lag:
+                whole = group.tasks[task].end_offset_sum
+                left = whole if copy is None or copy.to_restore is None else copy.to_restore
+                yield CopyBehind(task_id, process_id, left)
 
 
 def export_stay(snapshot: Snapshot, request: ExportRequest, where: str) -> Export:
@@ -173,8 +267,8 @@ def export_stay(snapshot: Snapshot, request: ExportRequest, where: str) -> Expor
     group = snapshot.state.group
     age = _reason_of_age(snapshot.captured_at_ms, request)
     slots, wrong = _slots(group, group.instances, _without_warm_ups(snapshot), request, set())
-    reasons = [*age, *_reasons_of_request(request), *wrong]
-    return _unsimulated(snapshot, slots, request, reasons, where)
+    reasons = [*age, *_reasons_of_release(snapshot.streams_version), *_reasons_of_request(request), *wrong]
+    return _unsimulated(snapshot, _file(snapshot, slots, request), "Nothing moves by it", reasons, where)
 
 
 def _without_warm_ups(snapshot: Snapshot) -> list[Holding]:
@@ -208,13 +302,12 @@ def _without_warm_ups(snapshot: Snapshot) -> list[Holding]:
 
 
 def _unsimulated(
-    source: Plan | Snapshot, slots: tuple[Slot, ...], request: ExportRequest, reasons: Sequence[str], where: str
+    source: Plan | Snapshot, file: TargetFile, unsimulated: str, reasons: Sequence[str], where: str
 ) -> Export:
-    file = _file(source, slots, request)
-    found = [*reasons, *([] if reasons else _reasons_of_text(file))]
-    if found:
-        raise ExportRefusedError(found, where=where)
-    return Export(file=file, simulated=None, is_grouped=False, warnings=tuple(_warnings(source)))
+    all_reasons = [*reasons, *([] if reasons else _reasons_of_text(file))]
+    if all_reasons:
+        raise ExportRefusedError(all_reasons, where=where)
+    return Export(file=file, simulated=None, unsimulated=unsimulated, remarks=_remarks(source, slots=file.slots))
 
 
 def _file(source: Plan | Snapshot, slots: tuple[Slot, ...], request: ExportRequest) -> TargetFile:
@@ -235,6 +328,19 @@ def _file(source: Plan | Snapshot, slots: tuple[Slot, ...], request: ExportReque
 def _reasons_of_group(plan: Plan) -> Iterator[str]:
     if plan.design != "classic":
         yield f"it is of a group that coordinates by {plan.design}: only classic groups bring their own assignor"
+    yield from _reasons_of_release(_release(plan))
+
+
+def _release(source: Plan | Snapshot) -> str | None:
+    """Return which release of Kafka Streams runs; ``None``: it is unknown."""
+    if isinstance(source, Snapshot):
+        return source.streams_version
+    return None if source.end is None else source.end.streams_version
+
+
+def _reasons_of_release(release: str | None) -> Iterator[str]:
+    if not OWN_ASSIGNOR.is_in(release):
+        yield f"the group runs Kafka Streams {release}: an application brings its own assignor since 3.8"
 
 
 def _reasons_of_plan(plan: Plan) -> Iterator[str]:
@@ -250,6 +356,12 @@ def _reasons_of_plan(plan: Plan) -> Iterator[str]:
         yield "settings change or instances restart in it: export a plan in which instances join or leave alone"
     if back:
         yield f"instances leave and join in it ({', '.join(back)}): export a plan in which they do one of both"
+
+
+def _reasons_of_events(events: Sequence[Event]) -> Iterator[str]:
+    """Yield what happens in a scenario that no target file leads through, beyond what its plan shows."""
+    if any(isinstance(event, Threads) for event in events):
+        yield "an instance changes its number of threads in it: export a plan in which none does"
 
 
 def _epoch_ms(time: str | None) -> int | None:
@@ -290,19 +402,37 @@ def _reasons_of_text(file: TargetFile) -> Iterator[str]:
         yield "a name in it begins or ends with a blank, or has a line end"
 
 
-def _warnings_of_time(plan: Plan) -> Iterator[Note]:
-    """Yield what is unknown of how long a plan takes."""
-    if plan.rates[0] is None:
+def _remarks(source: Plan | Snapshot, *, slots: Sequence[Slot], times: bool = False) -> Remarks:
+    """Return what may hurt, and what is assumed; ``times``: of a simulation without a restore rate."""
+    assumed: tuple[Note, ...] = ()
+    if _release(source) is None:
+        message = "The release is unknown: Kafka Streams 3.8 or later is assumed, which the class needs"
+        assumed += (Note("release-assumed", message),)
+    if isinstance(source, Plan) and not source.pauses_from_start:
         message = (
-            "The restore rate is unknown: the time is that of rebalances alone, and the file may expire on the way "
-            "(plan with --restore-rate)"
+            "Copies are assumed to be caught up at first: an earlier version saved the plan, and not what they lack"
         )
-        yield Note("restore-rate-unknown", message)
+        assumed += (Note("lags-assumed", message),)
+    return Remarks(warnings=(*_warnings(source, slots), *([_RATE_UNKNOWN] if times else [])), assumptions=assumed)
 
 
-def _warnings(source: Plan | Snapshot) -> Iterator[Note]:
-    """Yield what the class in the application does otherwise than the settings say."""
+_RATE_UNKNOWN = Note(
+    "restore-rate-unknown",
+    "The restore rate is unknown: the time is that of rebalances alone, and the file may expire on the way (plan with "
+    "--restore-rate)",
+)
+
+
+def _warnings(source: Plan | Snapshot, slots: Sequence[Slot]) -> Iterator[Note]:
+    """Yield what the class in the application does otherwise than the settings say, and which names do not last."""
     config = source.config
+    brief = [slot.name for slot in slots if _BRIEF.match(slot.match)]
+    if brief:
+        message = (
+            "Slots match ids that change: a process id with an empty disk, a client id that has one at every such "
+            "restart; who comes back under another takes the slot that has most of what it holds (--by tag:KEY lasts)"
+        )
+        yield Note("ids-change", message, tuple(brief))
     if config.rack_aware_assignment_strategy != "none":
         strategy = config.rack_aware_assignment_strategy
         message = f"rack.aware.assignment.strategy={strategy} does not count once the file has expired"
@@ -342,19 +472,32 @@ def _slots(
                 standby=_names(group, chain.from_iterable(role.standby for role in roles)),
             )
         )
-    return tuple(slots), [*_reasons_of_slots(group, slots, unnamed, request)]
+    advice = _other_way([instance for _, instance in ordered], new, request)
+    return tuple(slots), [*_reasons_of_slots(group, slots, unnamed, request, advice)]
+
+
+def _other_way(instances: Sequence[Instance], new: set[str], request: ExportRequest) -> str:
+    """Return which options would tell instances apart, as what to take."""
+    tags = sorted({tag for instance in instances for tag, _ in instance.client_tags})
+    settled = [instance for instance in instances if instance.process_id not in new]
+    for taken, option in ((instances, ""), (settled, " --new")):
+        for way in (*(f"tag:{tag}" for tag in tags), *WAYS):
+            matches = [_match(each, way, is_new=each.process_id in new) for each in taken]
+            is_other = way != request.by or (option and not request.new_by_elimination)
+            if is_other and None not in matches and len(set(matches)) == len(matches):
+                return f"--by {way}{option}"
+    return "a client tag of their own (client.tag.pod=${HOSTNAME})"
 
 
 def _reasons_of_slots(
-    group: Group, slots: Sequence[Slot], unnamed: Sequence[str], request: ExportRequest
+    group: Group, slots: Sequence[Slot], unnamed: Sequence[str], request: ExportRequest, advice: str
 ) -> Iterator[str]:
     if unnamed:
-        what = f"--by {request.by} does not name {', '.join(unnamed)}"
-        yield f"{what}: take another --by, or --new if they join and others do not"
+        yield f"--by {request.by} does not name {', '.join(unnamed)}: give {advice}"
     matches = [slot.match for slot in slots if slot.match != "new"]
     twice = sorted({match for match in matches if matches.count(match) > 1})
     if twice:
-        yield f"--by {request.by} does not tell members apart: {', '.join(twice)}"
+        yield f"--by {request.by} does not tell members apart: {', '.join(twice)}: give {advice}"
     placed = [task for slot in slots for task in slot.active]
     missing = sorted(set(map(str, (task.task_id for task in group.tasks))) - set(placed))
     if missing:
@@ -396,16 +539,23 @@ def _owners(file: TargetFile) -> Mapping[str, str]:
     return {task: slot.name for slot in file.slots for task in slot.active}
 
 
+def _moving(plan: Plan, before: Sequence[Holding], after: Sequence[Holding]) -> Mapping[str, str]:
+    """Return the stateful tasks that move, and the process id of the instance that runs each afterwards."""
+    group = plan.group
+    first, last = (
+        {task: group.instance_of[consumer] for consumer, held in enumerate(holdings) for task in held.active}
+        for holdings in (before, after)
+    )
+    return {
+        str(group.tasks[task].task_id): group.instances[last[task]].process_id
+        for task in group.stateful
+        if first.get(task) != last[task]
+    }
+
+
 def _warm_up_order(plan: Plan) -> tuple[str, ...]:
     """Return the stateful tasks that move: in the order in which they warm up where they stay, then all others."""
-    group = plan.group
-    home = {task: group.instance_of[consumer] for consumer, held in enumerate(plan.final) for task in held.active}
-    first = {task: group.instance_of[consumer] for consumer, held in enumerate(plan.initial) for task in held.active}
-    moving = {
-        str(group.tasks[task].task_id): group.instances[home[task]].process_id
-        for task in group.stateful
-        if first.get(task) != home[task]
-    }
+    moving = _moving(plan, plan.initial, plan.final)
     placed, started = dict[str, None](), dict[str, None]()
     for step in chain.from_iterable(rnd.single_steps for rnd in plan.rounds):
         if isinstance(step, Place | HandOver | Promote):
@@ -432,21 +582,24 @@ def _grouped(order: Sequence[str], owners: Mapping[str, str], warmups: int) -> t
     return tuple(grouped)
 
 
-def _simulated(plan: Plan, file: TargetFile, request: ExportRequest) -> Plan:
-    """Return what follows with a target file, which does not expire, from where a plan began, its copies whole."""
-    group = plan.group
-    first = set(plan.first_members)
-    members = [instance for instance in group.instances if instance.process_id in first]
+def _simulated(plan: Plan, file: TargetFile, beginning: _Beginning, request: ExportRequest) -> Plan:
+    """Return what follows with a target file, which does not expire, from where a plan begins or ends."""
+    group, limit = plan.group, plan.config.acceptable_recovery_lag
+    members = [instance for instance in group.instances if instance.process_id in beginning.process_ids]
     small = Group.of(group.application_id, list(group.tasks), members)
-    known = dict(zip(group.consumer_index, plan.initial, strict=True))
+    known = dict(zip(group.consumer_index, beginning.holdings, strict=True))
     holdings = tuple(known[seat] for seat in small.consumer_index)
+    behind = {(copy.task_id, copy.process_id): copy.records for copy in beginning.behind}
     copies: list[list[Copy]] = [[] for _ in small.tasks]
     for consumer, held in enumerate(holdings):
         place = small.instance_of[consumer]
-        for task in held.active:
-            copies[task].append(Copy(place, LATEST, (consumer,), 0, consumer, True))
-        for task in held.standby:
-            copies[task].append(Copy(place, 0, (consumer,), 0, consumer))
+        for task in (*held.active, *held.standby, *held.warmup, *held.temporary):
+            runs = task in held.active
+            left = behind.get((small.tasks[task].task_id, small.instances[place].process_id))
+            lag = LATEST if runs else 0
+            if left is not None:
+                lag = left if left > limit else UNKNOWN
+            copies[task].append(Copy(place, lag, (consumer,), left or 0, consumer, runs))
     restore, produce = plan.rates
     snapshot = Snapshot(
         state=GroupState(
@@ -471,18 +624,32 @@ def _simulated(plan: Plan, file: TargetFile, request: ExportRequest) -> Plan:
         floor=False,
         proofs="none",
     )
-    events = tuple(_events(plan))
+    events = beginning.events
     return plan_of(snapshot, options, scenario=Scenario(events=events) if events else None)
 
 
 def _events(plan: Plan) -> Iterator[Event]:
-    """Yield who joins and who leaves in a plan, when its group noticed it."""
+    """Yield who joins and who leaves in a plan, when its group noticed it, from the first decision on."""
     group = plan.group
     for rnd in plan.rounds:
         joined = [step.process_id for step in rnd.member_steps if isinstance(step, MemberJoined)]
         left = [step.process_id for step in rnd.member_steps if isinstance(step, MemberLeft)]
         if joined:
             instances = tuple(group.instances[group.instance_index[process_id]] for process_id in joined)
-            yield Join(at_ms=rnd.at_ms, instances=instances)
+            yield Join(at_ms=rnd.at_ms - _first_ms(plan), instances=instances)
         if left:
-            yield Leave(at_ms=rnd.at_ms, process_ids=tuple(left))
+            yield Leave(at_ms=rnd.at_ms - _first_ms(plan), process_ids=tuple(left))
+
+
+def _rate_events(plan: Plan, events: Sequence[Event]) -> Iterator[Event]:
+    """Yield what changes rates in a scenario, and what is written at once from the first decision on."""
+    for event in events:
+        if isinstance(event, _RATES):
+            at_ms = event.at_ms - _first_ms(plan)
+            if at_ms >= 0 or not isinstance(event, Burst):
+                yield replace(event, at_ms=max(0, at_ms))
+
+
+def _first_ms(plan: Plan) -> int:
+    """Return when the first decision of a plan comes, where its simulation with a file begins."""
+    return plan.rounds[0].at_ms if plan.rounds else 0

@@ -9,12 +9,16 @@ import pytest
 
 from kstream_plan.assignors.planned.target_file import parse_target
 from kstream_plan.documents.plan.files import read_plan_file
+from kstream_plan.documents.plan.read import read_plans
+from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Group, Snapshot
 from kstream_plan.model.answer import Answer
-from kstream_plan.model.scenario import Leave, Scenario
+from kstream_plan.model.scenario import Burst, Leave, ProduceRate, RestoreRate, Scenario, Threads
+from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import MemberJoined
 from kstream_plan.render.pages.target_file import check_page, export_page
 from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.simulation.simulate import simulate
 from kstream_plan.simulation.target_check import check_target_file
 from kstream_plan.simulation.target_export import (
     ExportRefusedError,
@@ -151,6 +155,26 @@ def test_the_way_back_ends_where_the_plan_began():
     assert [len(slot.active) for slot in back.file.slots] == [10, 10, 10, 0, 0]
     again = plan_checked(snapshot(), scenario=joining(), assignor="planned", target=back.text.encode())
     assert again.summary.moves == 0
+    assert back.simulated.verdict.kind == "settled"
+    assert back.simulated.summary.moves == there.summary.moves
+    assert back.simulated.summary.duration_ms > 0
+    assert "Simulated with it from the end of the plan" in " ".join(export_page(back, "t.properties").sentences)
+    with pytest.raises(ExportRefusedError, match="twice the simulated time"):
+        export_back(there, replace(REQUEST, expires_in_ms=15_000), "plan.json")
+
+
+@pytest.mark.parametrize("kind", ["cut", "left"])
+def test_why_the_way_back_is_not_simulated_is_said(kind):
+    leave = Leave(at_ms=0, process_ids=(snapshot().state.group.instances[0].process_id,))
+    plan = (
+        plan_checked(snapshot(), scenario=joining(), max_rounds=2)
+        if kind == "cut"
+        else plan_checked(snapshot(), scenario=Scenario(events=(leave,)), assignor="balanced")
+    )
+    back = export_back(plan, replace(REQUEST, by="tag:pod"), "plan.json")
+    assert back.simulated is None
+    reason = {"cut": "where the group is on the way", "left": "1 instance has left in the plan"}[kind]
+    assert reason in " ".join(export_page(back, "t.properties").sentences)
 
 
 @pytest.mark.parametrize(
@@ -176,6 +200,19 @@ def test_every_reason_is_named_at_once(changes, reasons):
 def test_who_joins_takes_the_slot_that_is_left():
     made = export_plan(planned(), replace(REQUEST, by="process", new_by_elimination=True), "plan.json")
     assert sorted(slot.match.partition(":")[0] for slot in made.file.slots) == ["new", "new", *["process"] * 3]
+    [warning] = made.remarks.warnings
+    assert (warning.code, warning.subjects) == ("ids-change", ("s1", "s2", "s3"))
+    client = export_plan(planned(), replace(REQUEST, by="client", new_by_elimination=True), "plan.json")
+    assert [note.code for note in client.remarks.warnings] == ["ids-change"]
+    assert not export_plan(planned(), REQUEST, "plan.json").remarks.warnings
+
+
+def test_what_would_tell_members_apart_is_named():
+    with pytest.raises(ExportRefusedError, match=r"give --by tag:pod$"):
+        export_plan(planned(), replace(REQUEST, by="process"), "plan.json")
+    untagged = plan_checked(snapshot(), scenario=joining(tagged=False), assignor="balanced")
+    with pytest.raises(ExportRefusedError, match=r"--by tag:pod does not name .*: give --by tag:pod --new"):
+        export_plan(untagged, REQUEST, "plan.json")
 
 
 def test_a_plan_that_does_not_settle_is_refused():
@@ -192,7 +229,7 @@ def test_settings_that_do_not_count_later_are_warned_of():
         assignor="balanced",
     )
     made = export_plan(plan, REQUEST, "plan.json")
-    assert [note.code for note in made.warnings] == ["racks-do-not-count", "balance-factor-does-not-count"]
+    assert [note.code for note in made.remarks.warnings] == ["racks-do-not-count", "balance-factor-does-not-count"]
 
 
 @pytest.mark.parametrize(
@@ -228,10 +265,85 @@ def test_a_plan_in_which_one_leaves_after_others_joined_is_refused():
         export_plan(plan, replace(REQUEST, expires_in_ms=20_000_000), "plan.json")
 
 
+def test_a_group_of_a_release_without_own_assignors_is_refused_and_an_unknown_one_is_assumed():
+    old = plan_checked(replace(snapshot(), streams_version="3.7.2"), scenario=joining(), assignor="balanced")
+    for export in (
+        lambda: export_plan(old, REQUEST, "plan.json"),
+        lambda: export_back(old, REQUEST, "plan.json"),
+        lambda: export_stay(replace(snapshot(), streams_version="3.7.2"), REQUEST, "now.json"),
+    ):
+        with pytest.raises(ExportRefusedError, match=r"Kafka Streams 3\.7\.2: .* its own assignor since 3\.8"):
+            export()
+    new = plan_checked(replace(snapshot(), streams_version="3.8.0"), scenario=joining(), assignor="balanced")
+    assert [note.code for note in export_plan(new, REQUEST, "plan.json").remarks.assumptions] == []
+    assert [note.code for note in export_plan(planned(), REQUEST, "plan.json").remarks.assumptions] == [
+        "release-assumed"
+    ]
+
+
+def behind(records):
+    """Return the group with standbys so far behind, as just reported."""
+    read = snapshot()
+    copies = tuple(
+        tuple(copy if copy.active else copy._replace(lag=records, remaining=records) for copy in of_task)
+        for of_task in read.state.copies
+    )
+    return replace(read, decision=None, state=replace(read.state, copies=copies))
+
+
+def test_what_standbys_lack_at_first_is_in_the_simulation():
+    for records in (0, 2_000):
+        plan = plan_checked(behind(records), scenario=joining(), assignor="balanced")
+        assert {copy.records for copy in plan.behind} == ({records} if records else set())
+        [saved] = read_plans(plan_json(plan).encode(), "plan.json")
+        assert saved.behind == plan.behind
+        simulated = export_plan(saved, replace(REQUEST, expires_in_ms=80_000_000), "plan.json").simulated
+        assert sorted(simulated.behind) == sorted(plan.behind)
+
+
+@pytest.mark.parametrize(
+    ("event", "slower_ms"),
+    [
+        (RestoreRate(at_ms=1_000, per_second=200), 60_000),
+        (ProduceRate(at_ms=1_000, per_second=700), 0),
+    ],
+)
+def test_rates_that_change_later_are_in_the_simulation(event, slower_ms):
+    scenario = Scenario(events=(*joining().events, event))
+    long = replace(REQUEST, expires_in_ms=80_000_000)
+    simulated = simulate(snapshot(), scenario, PlanOptions(assignor="balanced"))
+    plain = export_plan(simulated.plan, long, "plan.json").simulated
+    changed = export_plan(simulated.plan, long, "plan.json", simulated).simulated
+    assert changed.summary.duration_ms >= plain.summary.duration_ms + slower_ms
+    assert (changed.end.produce == plain.end.produce) == (not isinstance(event, ProduceRate))
+
+
+def test_a_burst_is_in_the_simulation():
+    scenario = Scenario(events=(*joining().events, Burst(at_ms=10_000, records=100_000)))
+    simulated = simulate(snapshot(), scenario, PlanOptions(assignor="balanced"))
+    exports = [export_plan(simulated.plan, REQUEST, "plan.json", each) for each in (None, simulated)]
+    assert exports[0].simulated.summary != exports[1].simulated.summary
+
+
+def test_a_file_by_which_tasks_start_cold_is_refused(monkeypatch):
+    cold = replace(planned(), summary=replace(planned().summary, cold_handovers=1))
+    monkeypatch.setattr("kstream_plan.simulation.target_export._simulated", lambda *_: cold)
+    with pytest.raises(ExportRefusedError, match="simulated with it, 1 task starts cold"):
+        export_plan(planned(), REQUEST, "plan.json")
+
+
+def test_threads_that_change_are_refused():
+    process_id = snapshot().state.group.instances[0].process_id
+    scenario = Scenario(events=(*joining().events, Threads(at_ms=900_000, process_id=process_id, threads=1)))
+    simulated = simulate(snapshot(), scenario, PlanOptions(assignor="balanced"))
+    with pytest.raises(ExportRefusedError, match="an instance changes its number of threads"):
+        export_plan(simulated.plan, REQUEST, "plan.json", simulated)
+
+
 def test_an_unknown_restore_rate_is_warned_of_and_the_time_is_a_bound():
     plan = replace(planned(), rates=planned().rates._replace(**{planned().rates._fields[0]: None}))
     made = export_plan(plan, REQUEST, "plan.json")
-    assert [note.code for note in made.warnings] == ["restore-rate-unknown"]
+    assert [note.code for note in made.remarks.warnings] == ["restore-rate-unknown"]
     assert any("settles in at least" in sentence for sentence in export_page(made, "target.properties").sentences)
 
 

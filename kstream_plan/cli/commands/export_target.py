@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import time
+import zlib
 from pathlib import Path
 from typing import Annotated
 
@@ -20,12 +21,11 @@ from kstream_plan.cli.options.values import WrongValueError, duration_option, nu
 from kstream_plan.cli.output import check_target, write_stdout, written_at_once
 from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress
-from kstream_plan.documents.plan.read import read_saved
+from kstream_plan.documents.plan.read import SavedPlan, read_saved
 from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.documents.target_file import config_map
 from kstream_plan.errors import PlanFileError, SnapshotError, UsageError
 from kstream_plan.model import Snapshot
-from kstream_plan.plans import Plan
 from kstream_plan.render.pages.target_file import export_page, export_refused_page
 from kstream_plan.simulation.target_export import (
     WAYS,
@@ -36,7 +36,7 @@ from kstream_plan.simulation.target_export import (
     export_plan,
     export_stay,
 )
-from kstream_plan.snapshots.files.content import read_file
+from kstream_plan.snapshots.files.content import read_file, unpacked
 
 _EXPIRES_IN_MS, _PROBE_MS, _AGE_MS = 7_200_000, 15_000, 600_000
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
@@ -131,7 +131,7 @@ def _export(options: ExportTargetOptions) -> Export:
             f"cannot read the file: {error.strerror or error}", where=path, fix="check the path"
         ) from error
     request = ExportRequest(
-        plan_id=hashlib.sha256(data).hexdigest()[:12],
+        plan_id=hashlib.sha256(_unpacked(data, path)).hexdigest()[:12],
         by=options.by,
         now_ms=time.time_ns() // 1_000_000 if options.now is None else options.now,
         expires_in_ms=_EXPIRES_IN_MS if options.expires_in is None else options.expires_in,
@@ -142,8 +142,22 @@ def _export(options: ExportTargetOptions) -> Export:
     )
     if options.stay is not None:
         return export_stay(only_snapshot(path, debug=options.debug), request, path)
-    plan = _only_plan(data, path)
-    return export_back(plan, request, path) if options.back else export_plan(plan, request, path)
+    saved = _only_plan(data, path)
+    if options.back:
+        return export_back(saved.plan, request, path)
+    return export_plan(saved.plan, request, path, saved.simulation)
+
+
+def _unpacked(data: bytes, path: str) -> bytes:
+    """Return a plan's document, of which the id is made, without gzip.
+
+    Raises:
+        PlanFileError: it is damaged.
+    """
+    try:
+        return unpacked(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise PlanFileError(f"cannot be unpacked: {error}", where=path, fix="save it again") from error
 
 
 def only_snapshot(path: str, *, debug: bool) -> Snapshot:
@@ -164,8 +178,10 @@ def only_snapshot(path: str, *, debug: bool) -> Snapshot:
     return snapshot
 
 
-def _only_plan(data: bytes, path: str) -> Plan:
+def _only_plan(data: bytes, path: str) -> SavedPlan:
     plans = read_saved(data, path)
     if len(plans) > 1:
         raise PlanFileError(f"has {len(plans)} plans", where=path, fix="give a file with one")
-    return plans[0].plan
+    if plans[0].lacks_simulation:
+        raise PlanFileError("is a plan without the rest of its simulation", where=path, fix="save it again with --out")
+    return plans[0]

@@ -202,15 +202,18 @@ def _check_ends(plan: Plan) -> None:
         if value is None or not low <= value <= high:
             raise _edited(f"is {low} to {high}, and the plan has {_figure(value)}", f".{figure}", ".ranges", ".summary")
 
-    _check_unproven(plan)
+    _check_names(plan)
 
 
-def _check_unproven(plan: Plan) -> None:
-    """Check that starts that are not proven to be warm name what is there; the seal keeps them, and their range."""
+def _check_names(plan: Plan) -> None:
+    """Check that copies behind, and starts that are not proven to be warm, name what is there; the seal keeps these."""
     instances, tasks = plan.group.instance_index, plan.group.task_index
-    for place, start in enumerate(plan.unproven_starts):
-        if start.process_id not in instances or start.task_id not in tasks:
-            raise _edited("names something that is not in the plan", f"[{place}]", ".unproven_starts")
+    starts = [(start.process_id, start.task_id) for start in plan.unproven_starts]
+    behind = [(copy.process_id, copy.task_id) for copy in plan.behind]
+    for field, names in ((".unproven_starts", starts), (".behind", behind)):
+        for place, (process_id, task_id) in enumerate(names):
+            if process_id not in instances or task_id not in tasks:
+                raise _edited("names something that is not in the plan", f"[{place}]", field)
 
 
 def _present(plan: Plan) -> Group:

@@ -51,6 +51,7 @@ from kstream_plan.plans.caught_up_evidence import Evidence, UnprovenStart
 from kstream_plan.plans.end import PlanEnd
 from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRate, KnownRates
 from kstream_plan.plans.longest_pause import LongestPause
+from kstream_plan.plans.plan import CopyBehind
 from kstream_plan.plans.summary import FIGURES
 from kstream_plan.snapshots.rows.times import parse_time
 
@@ -144,6 +145,7 @@ class PlanDocument:
     rates: KnownRates = NOTHING_KNOWN
     end: PlanEnd | None = None
     unproven_starts: tuple[UnprovenStart, ...] = ()
+    behind: tuple[CopyBehind, ...] = ()
     simulation: SimulationDocument | None = None
     seal: str | None = None
 
@@ -404,6 +406,9 @@ FORM.record(
     at_ms="When, on the plan's clock.",
     evidence="What is known of the copy that it starts from.",
 )
+FORM.record(
+    CopyBehind, task_id="The task.", process_id="The instance with the copy.", records=whole().said("What it lacks.")
+)
 PLAN = FORM.record(
     PlanDocument,
     "The plan of a group: one JSON document per application. Lossless: `initial` plus the steps of rounds 1 to n is "
@@ -479,6 +484,12 @@ PLAN = FORM.record(
     unproven_starts=Field(
         description="Starts that count as warm without proof: the former owner is gone, and the copy may have fallen "
         "behind; left out if there are none.",
+        missing=(),
+        left_out=True,
+    ),
+    behind=Field(
+        description="Assigned copies that do not count as caught up in the first rebalance; left out if there are "
+        "none.",
         missing=(),
         left_out=True,
     ),

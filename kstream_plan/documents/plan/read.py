@@ -203,6 +203,7 @@ def _plan(document: PlanDocument) -> Plan:
         rates=document.rates,
         end=document.end,
         unproven_starts=document.unproven_starts,
+        behind=document.behind,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kstream_plan.model.answer import Answer
-from kstream_plan.model.note import Remarks, name_list
+from kstream_plan.model.note import name_list
 from kstream_plan.model.target_refusals import REFUSALS
 from kstream_plan.model.times import format_time
 from kstream_plan.render.page import Fact, Page, Table, answer_tone, as_sentence, columns_of, remark_lines, text_row
@@ -30,7 +30,7 @@ def export_page(export: Export, path: str) -> Page:
             Fact("pace", "Pace", pace),
         ),
         tables=(_slots(export),),
-        lines=remark_lines(Remarks(warnings=export.warnings)),
+        lines=remark_lines(export.remarks),
     )
 
 
@@ -92,12 +92,13 @@ def _sentences(export: Export) -> Iterator[str]:
     yield f"The file places {count(tasks, 'task')} on {count(len(export.file.slots), 'instance')}."
     plan = export.simulated
     if plan is None:
-        yield "It was not simulated: check-target says what a group would make of it."
+        yield f"{as_sentence(export.unsimulated)} It was not simulated: check-target says what a group makes of it."
         return
     summary, bound = plan.summary, "at least" if plan.rates[0] is None else "about"
     order = "in batches for one instance after another" if export.is_grouped else "in the order of the plan"
     yield (
-        f"Simulated with it, the group settles in {bound} {duration(summary.duration_ms)}: "
+        f"Simulated with it{' from the end of the plan' * export.is_back}, the group settles in {bound} "
+        f"{duration(summary.duration_ms)}: "
         f"{count(summary.moves, 'stateful task')} of {len(plan.group.stateful):,} move, in "
         f"{count(summary.rebalances, 'rebalance')}. Tasks warm up {order}."
     )
