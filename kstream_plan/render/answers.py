@@ -21,6 +21,8 @@ from kstream_plan.render.terminal import to_terminal
 #: The name of a result's type → the module of its page, and of the words in its document.
 PAGES = {
     "Bounces": "bounce",
+    "TargetCheck": "check_target",
+    "TargetExport": "export_target",
     "Comparison": "diff",
     "Drain": "drain",
     "Event": "follow",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from kstream_plan.assignors import FOLLOWS_A_FILE
 from kstream_plan.assignors.planned.assign import members_and_tasks
@@ -15,15 +16,12 @@ from kstream_plan.assignors.planned.target_file import parse_target
 from kstream_plan.model import NOBODY, Group, Note, Snapshot
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.not_modelled import FOLLOWS_TARGET_FILES
+from kstream_plan.model.note import Remarks
+from kstream_plan.model.releases import OWN_ASSIGNOR
 from kstream_plan.model.starting_state import seated
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.simulation.asked_moment import OLD_SNAPSHOT, asked_moment
+from kstream_plan.simulation.asked_moment import asked_moment
 
-_SEEN_LONG_AGO = Note(
-    OLD_SNAPSHOT,
-    "The group was last seen too long ago: instances may have left or joined since, and tasks may have moved; a new "
-    "snapshot tells",
-)
 _CLASS_UNKNOWN = Note(
     "class-unknown",
     "Whether io.kstreamplan.PlanTaskAssignor decides is unknown: a snapshot with the leader's log, or with the "
@@ -31,26 +29,38 @@ _CLASS_UNKNOWN = Note(
 )
 
 
+class Seated(NamedTuple):
+    """A slot of a target file, and the process id of who has it; ``None``: it is empty."""
+
+    name: str
+    process_id: str | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetCheck:
     """What the class in the application would say of a target file.
 
-    ``refusal`` is the code for which it does not count, ``plan`` the id of its plan; one of both is ``None``.
-    ``slots`` are pairs of a slot of the file and the process id of who sits there, ``None``: it is empty; ``unseated``
-    are the members of the ``group`` without a slot. ``waiting`` and ``standbys_waiting`` are how many tasks and copies
-    have to warm up first, ``moving`` how many stateful tasks change their owner. ``doubts`` are why the group may be
-    another one by now.
+    ``path`` is where it is. ``refusal`` is the code for which it does not count, ``plan`` the id of its plan; one of
+    both is ``None``. ``unseated`` are the members of the ``group`` without one of the ``slots``. ``waiting`` and
+    ``standbys_waiting`` are how many tasks and copies have to warm up first, ``moving`` how many stateful tasks change
+    their owner. ``doubts`` are why the group may be another one by now.
     """
 
     group: Group
+    path: str
     refusal: str | None
     plan: str | None
-    slots: tuple[tuple[str, str | None], ...]
+    slots: tuple[Seated, ...]
     unseated: tuple[str, ...]
     moving: int
     waiting: int
     standbys_waiting: int
     doubts: tuple[Note, ...] = ()
+
+    @property
+    def remarks(self) -> Remarks:
+        """The lines below the answer: none, the doubts are part of it."""
+        return Remarks()
 
     @property
     def answer(self) -> Answer:
@@ -62,6 +72,9 @@ class TargetCheck:
 
 def _other_doubts(snapshot: Snapshot, now_ms: int) -> Iterator[Note]:
     """Yield why the class may not decide, or the group be another one."""
+    if not OWN_ASSIGNOR.is_in(snapshot.streams_version):
+        message = f"The group runs Kafka Streams {snapshot.streams_version}: an application brings its class since 3.8"
+        yield Note("release-too-old", message)
     is_set = any(note.code == FOLLOWS_TARGET_FILES for note in snapshot.warnings)
     if not is_set and not (snapshot.decision is not None and snapshot.decision.by_follower):
         yield _CLASS_UNKNOWN
@@ -71,8 +84,13 @@ def _other_doubts(snapshot: Snapshot, now_ms: int) -> Iterator[Note]:
         )
 
 
-def check_target_file(content: bytes, snapshot: Snapshot, now_ms: int) -> TargetCheck:
-    """Return what the group would make of a file if it rebalanced at ``now_ms``, milliseconds since 1970."""
+def check_target_file(
+    content: bytes, snapshot: Snapshot, now_ms: int, *, path: str = "", trust_ms: int | None = None
+) -> TargetCheck:
+    """Return what the group would make of a file if it rebalanced at ``now_ms``, milliseconds since 1970.
+
+    ``path`` is where the file is; ``trust_ms`` as of :class:`~kstream_plan.planner.options.PlanOptions`.
+    """
     members = members_and_tasks(seated(snapshot.state), snapshot.config)
     followed, decision = decide(members, content, now_ms)
     target = followed.target
@@ -83,16 +101,17 @@ def check_target_file(content: bytes, snapshot: Snapshot, now_ms: int) -> Target
         target.active[task] not in (NOBODY, members.owner[task]) and members.owner[task] != NOBODY
         for task in members.stateful
     )
-    options = PlanOptions(now_ms=now_ms, assignor=FOLLOWS_A_FILE)
+    options = PlanOptions(now_ms=now_ms, assignor=FOLLOWS_A_FILE, trust_ms=trust_ms)
     doubts = (*asked_moment(snapshot, options, ()).doubts, *_other_doubts(snapshot, now_ms))
     return TargetCheck(
         group=snapshot.state.group,
+        path=path,
         refusal=followed.refusal,
         plan=followed.plan,
-        slots=tuple((slot.name, taken.get(slot.name)) for slot in slots),
+        slots=tuple(Seated(slot.name, taken.get(slot.name)) for slot in slots),
         unseated=tuple(process_id for process_id in ids if process_id not in taken.values()),
         moving=moving,
         waiting=len(decision.waiting),
         standbys_waiting=len(decision.standbys_waiting),
-        doubts=tuple(_SEEN_LONG_AGO if note.code == OLD_SNAPSHOT else note for note in doubts),
+        doubts=doubts,
     )

@@ -25,6 +25,7 @@ from kstream_plan.assignors.planned.target_file import (
 )
 from kstream_plan.errors import KstreamPlanError
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, GroupState, Holding, Instance, Note, Rates, Snapshot
+from kstream_plan.model.answer import Answer
 from kstream_plan.model.note import Remarks, count
 from kstream_plan.model.releases import OWN_ASSIGNOR
 from kstream_plan.model.scenario import Burst, Event, Join, Leave, ProduceRate, RestoreRate, Scenario, Threads
@@ -55,9 +56,9 @@ class ExportRefusedError(KstreamPlanError):
 
     exit_code = 3
 
-    def __init__(self, reasons: Sequence[str], *, where: str) -> None:
+    def __init__(self, reasons: Sequence[str], *, where: str, application_id: str) -> None:
         numbered = reasons if len(reasons) == 1 else [f"{number}. {what}" for number, what in enumerate(reasons, 1)]
-        super().__init__("; ".join(numbered), where=where)
+        super().__init__("; ".join(numbered), where=where, application_id=application_id)
         self.reasons = tuple(numbered)
 
 
@@ -101,6 +102,31 @@ class Export:
         return target_text(self.file)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetExport:
+    """What ``export-target`` answers.
+
+    ``path`` is the file that is written, ``source`` that of the plan or snapshot. ``reasons`` are why none is written:
+    then ``export`` is ``None``.
+    """
+
+    application_id: str
+    path: str
+    source: str
+    reasons: tuple[str, ...] = ()
+    export: Export | None = None
+
+    @property
+    def answer(self) -> Answer:
+        """Whether it was written."""
+        return Answer.NO if self.export is None else Answer.YES
+
+    @property
+    def remarks(self) -> Remarks:
+        """The lines below the answer."""
+        return Remarks() if self.export is None else self.export.remarks
+
+
 class _Beginning(NamedTuple):
     """Where a simulation begins: who takes part, what each holds, which copies lack what, and what happens."""
 
@@ -130,14 +156,14 @@ def export_plan(plan: Plan, request: ExportRequest, where: str, simulation: Simu
     lasting = [*_reasons_of_plan(plan), *_reasons_of_events(scenario_events), *wrong]
     reasons = [*lasting, *_reason_of_age(_epoch_ms(plan.captured_at), request), *_reasons_of_request(request)]
     if lasting:
-        raise ExportRefusedError(reasons, where=where)
+        raise ExportRefusedError(reasons, where=where, application_id=plan.group.application_id)
     events = (*_events(plan), *_rate_events(plan, scenario_events))
     beginning = _Beginning(frozenset(plan.first_members), plan.initial, plan.behind, events)
     export = _simulated_export(plan, _file(plan, slots, request), _warm_up_order(plan), beginning, request)
     cold = _cold_starts(plan)
     reasons += [f"{cold} in it, for which nothing waits"] if cold else _reasons_of_export(export, request)
     if reasons:
-        raise ExportRefusedError(reasons, where=where)
+        raise ExportRefusedError(reasons, where=where, application_id=plan.group.application_id)
     return export
 
 
@@ -221,7 +247,7 @@ def export_back(plan: Plan, request: ExportRequest, where: str) -> Export:
     export = _simulated_export(plan, draft, tuple(_moving(plan, plan.final, plan.initial)), beginning, request)
     reasons += _reasons_of_export(export, request)
     if reasons:
-        raise ExportRefusedError(reasons, where=where)
+        raise ExportRefusedError(reasons, where=where, application_id=plan.group.application_id)
     return replace(export, is_back=True)
 
 
@@ -306,7 +332,7 @@ def _unsimulated(
 ) -> Export:
     all_reasons = [*reasons, *([] if reasons else _reasons_of_text(file))]
     if all_reasons:
-        raise ExportRefusedError(all_reasons, where=where)
+        raise ExportRefusedError(all_reasons, where=where, application_id=file.application)
     return Export(file=file, simulated=None, unsimulated=unsimulated, remarks=_remarks(source, slots=file.slots))
 
 

@@ -43,6 +43,14 @@ def test_a_plan_is_exported_the_same_each_time(capsys: pytest.CaptureFixture[str
     assert Path("out.properties").read_bytes() == first
 
 
+def test_a_packed_plan_has_the_id_of_its_json() -> None:
+    Path("packed.json.gz").write_bytes(gzip.compress(Path("plan.json").read_bytes(), mtime=1))
+    assert export("packed.json.gz", "--by", "tag:pod") == 0
+    first = Path("out.properties").read_bytes()
+    assert export("plan.json", "--by", "tag:pod") == 0
+    assert Path("out.properties").read_bytes() == first
+
+
 def test_it_has_the_pace_and_the_end_that_are_asked_for() -> None:
     assert export("plan.json", "--by", "tag:pod", "--probe", "5s", "--warmups", "4", "--expires-in", "1h") == 0
     file = parse_target(Path("out.properties").read_bytes())
@@ -69,6 +77,9 @@ def test_a_plan_that_must_not_be_run_is_refused_with_every_reason(capsys: pytest
     assert "2. its snapshot is 19m07s old, more than 10m" in text
     assert "3. --expires-in 30h is above 24h" in text
     assert not Path("out.properties").exists()
+    assert run([*words, "--now", "2026-11-25T22:00:00Z", "--output", "json"]) == 3
+    document = json.loads(capsys.readouterr().out)
+    assert (document["answer"], len(document["reasons"]), document["file"]) == ("no", 3, None)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +141,10 @@ def test_of_a_group_that_was_seen_long_ago_it_is_unknown(capsys: pytest.CaptureF
     text = " ".join(capsys.readouterr().out.replace("│", " ").split())
     assert "UNKNOWN: As the group was, the file would count, for plan" in text
     assert "a new snapshot tells" in text
-    assert "--trust-reports-of" not in text, "check-target has no such option"
+    assert "The group was last seen 1h ago" in text
+    words = ["check-target", "out.properties", "snapshot.json", "--now", "2026-11-25T22:41:00Z"]
+    assert run([*words, "--trust-reports-of", "2h", "--output", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["answer"] == "yes"
 
 
 @pytest.mark.spark

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import datetime
 
@@ -16,19 +17,23 @@ from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Burst, Leave, ProduceRate, RestoreRate, Scenario, Threads
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import MemberJoined
-from kstream_plan.render.pages.target_file import check_page, export_page
+from kstream_plan.render.answers import to_json, to_markdown
+from kstream_plan.render.pages.check_target import check_target_page
+from kstream_plan.render.pages.export_target import export_target_page
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.simulate import simulate
 from kstream_plan.simulation.target_check import check_target_file
 from kstream_plan.simulation.target_export import (
     ExportRefusedError,
     ExportRequest,
+    TargetExport,
     export_back,
     export_plan,
     export_stay,
 )
 from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers.schemas import validator
 from tests.helpers.target_cases import FOLDER, SNAPSHOT_ROW, TARGET, joining, planned, snapshot, target
 
 NOW_MS = snapshot().captured_at_ms + 5_000
@@ -40,6 +45,11 @@ REQUEST = ExportRequest(
     probe_ms=5_000,
     max_snapshot_age_ms=600_000,
 )
+
+
+def answered(export):
+    """Return the answer that an export is written with."""
+    return TargetExport(application_id="K1c", path="t.properties", source="plan.json", export=export)
 
 
 @pytest.mark.parametrize("name", ["K0d", "K1c"])
@@ -72,7 +82,7 @@ def test_where_the_group_is_is_where_it_stays():
 def test_slots_that_nobody_has_yet_are_named():
     check = check_target_file(TARGET, snapshot(), NOW_MS)
     assert [name for name, process_id in check.slots if process_id is None] == ["s2", "s5"]
-    page = check_page(check, "target.properties")
+    page = check_target_page(check)
     assert "Slots s2, s5 are empty: their tasks stay where they are until instances join." in page.sentences
 
 
@@ -84,6 +94,8 @@ def test_that_a_file_counts_is_known_of_a_group_that_was_just_seen(late_ms, answ
     check = check_target_file(content, decided_by_the_class(), NOW_MS + late_ms)
     assert (check.answer, check.refusal, [doubt.code for doubt in check.doubts]) == (answer, None, codes)
     assert check_target_file(content, decided_by_the_class(), NOW_MS + 7_200_000).answer is Answer.NO
+    trusting = check_target_file(content, decided_by_the_class(), NOW_MS + late_ms, trust_ms=late_ms + 60_000)
+    assert trusting.answer is Answer.YES
 
 
 def test_a_file_counts_only_where_the_class_is_seen_and_not_before_the_snapshot():
@@ -158,7 +170,7 @@ def test_the_way_back_ends_where_the_plan_began():
     assert back.simulated.verdict.kind == "settled"
     assert back.simulated.summary.moves == there.summary.moves
     assert back.simulated.summary.duration_ms > 0
-    assert "Simulated with it from the end of the plan" in " ".join(export_page(back, "t.properties").sentences)
+    assert "Simulated with it from the end of the plan" in " ".join(export_target_page(answered(back)).sentences)
     with pytest.raises(ExportRefusedError, match="twice the simulated time"):
         export_back(there, replace(REQUEST, expires_in_ms=15_000), "plan.json")
 
@@ -174,7 +186,7 @@ def test_why_the_way_back_is_not_simulated_is_said(kind):
     back = export_back(plan, replace(REQUEST, by="tag:pod"), "plan.json")
     assert back.simulated is None
     reason = {"cut": "where the group is on the way", "left": "1 instance has left in the plan"}[kind]
-    assert reason in " ".join(export_page(back, "t.properties").sentences)
+    assert reason in " ".join(export_target_page(answered(back)).sentences)
 
 
 @pytest.mark.parametrize(
@@ -344,7 +356,7 @@ def test_an_unknown_restore_rate_is_warned_of_and_the_time_is_a_bound():
     plan = replace(planned(), rates=planned().rates._replace(**{planned().rates._fields[0]: None}))
     made = export_plan(plan, REQUEST, "plan.json")
     assert [note.code for note in made.remarks.warnings] == ["restore-rate-unknown"]
-    assert any("settles in at least" in sentence for sentence in export_page(made, "target.properties").sentences)
+    assert any("settles in at least" in sentence for sentence in export_target_page(answered(made)).sentences)
 
 
 def test_a_name_with_a_line_end_of_yaml_is_refused():
@@ -353,3 +365,28 @@ def test_a_name_with_a_line_end_of_yaml_is_refused():
     changed = Group(group.application_id, group.tasks, (odd, *group.instances[1:]))
     with pytest.raises(ExportRefusedError, match="has a line end"):
         export_stay(replace(snapshot(), state=replace(snapshot().state, group=changed)), REQUEST, "now.json")
+
+
+@pytest.mark.parametrize(
+    ("kind", "make"),
+    [
+        ("export-target", lambda: answered(export_plan(planned(), REQUEST, "plan.json"))),
+        ("export-target", lambda: answered(export_stay(snapshot(), REQUEST, "now.json"))),
+        ("export-target", lambda: replace(answered(None), reasons=("1. it does not settle: stuck", "2. it is old"))),
+        ("check-target", lambda: check_target_file(TARGET, snapshot(), NOW_MS, path="t.properties")),
+        ("check-target", lambda: check_target_file(b"", snapshot(), NOW_MS, path="t.properties")),
+    ],
+)
+def test_answers_are_json_by_their_schema(kind, make):
+    answer = make()
+    document = json.loads(to_json(answer))
+    validator(kind).validate(document)
+    assert (document["kind"], document["application_id"], document["path"]) == (kind, "K1c", "t.properties")
+    assert document["answer"] == answer.answer.value
+    assert to_markdown(answer).endswith("\n")
+
+
+def test_a_release_without_own_assignors_is_a_doubt():
+    old = replace(as_set(), streams_version="3.7.2")
+    check = check_target_file(target(expires_ms=NOW_MS + 7_200_000), old, NOW_MS)
+    assert (check.answer, [doubt.code for doubt in check.doubts]) == (Answer.UNKNOWN, ["release-too-old"])

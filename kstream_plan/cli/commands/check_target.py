@@ -14,11 +14,10 @@ from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.running import Limited
-from kstream_plan.cli.output import write_stdout
-from kstream_plan.cli.pages import draw_pages
+from kstream_plan.cli.output import OutputForm, write_stdout
+from kstream_plan.cli.pages import answer_or_json
 from kstream_plan.documents.target_file import target_content
 from kstream_plan.model.answer import Answer
-from kstream_plan.render.pages.target_file import check_page
 from kstream_plan.simulation.target_check import check_target_file
 
 
@@ -28,6 +27,8 @@ class CheckTargetOptions(Limited):
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Target file.")]
     snapshot: Annotated[str, typer.Argument(metavar="SNAPSHOT", help="Snapshot of the group; - is standard input.")]
     now: shared.Now = None
+    trust_reports_of: shared.TrustReportsOf = None
+    output: shared.Output = OutputForm.TABLE
 
 
 @takes(CheckTargetOptions)
@@ -36,7 +37,11 @@ def check_target(options: CheckTargetOptions) -> None:
     with expected_failures(debug=options.debug):
         now_ms = time.time_ns() // 1_000_000 if options.now is None else options.now
         check = check_target_file(
-            target_content(options.file), only_snapshot(options.snapshot, debug=options.debug), now_ms
+            target_content(options.file),
+            only_snapshot(options.snapshot, debug=options.debug),
+            now_ms,
+            path=str(options.file),
+            trust_ms=options.trust_reports_of,
         )
-        write_stdout(draw_pages([check_page(check, str(options.file))]))
+        write_stdout(answer_or_json(check, options.output))
     raise typer.Exit(ExitCode.DONE if check.answer is Answer.YES else ExitCode.POLICY)

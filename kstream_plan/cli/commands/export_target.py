@@ -13,25 +13,26 @@ import typer
 
 from kstream_plan import snapshots
 from kstream_plan.assignors.planned.target_file import MAX_WARMUPS, PROBE_RANGE_MS
+from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.running import Limited
 from kstream_plan.cli.options.values import WrongValueError, duration_option, number_option, parser
-from kstream_plan.cli.output import check_target, write_stdout, written_at_once
-from kstream_plan.cli.pages import draw_pages
+from kstream_plan.cli.output import OutputForm, check_target, write_stdout, written_at_once
+from kstream_plan.cli.pages import answer_or_json
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.documents.plan.read import SavedPlan, read_saved
 from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.documents.target_file import config_map
 from kstream_plan.errors import PlanFileError, SnapshotError, UsageError
 from kstream_plan.model import Snapshot
-from kstream_plan.render.pages.target_file import export_page, export_refused_page
 from kstream_plan.simulation.target_export import (
     WAYS,
     Export,
     ExportRefusedError,
     ExportRequest,
+    TargetExport,
     export_back,
     export_plan,
     export_stay,
@@ -95,6 +96,7 @@ class ExportTargetOptions(Limited):
             "--configmap", metavar="NAME", parser=_config_map_name, help="Write a Kubernetes ConfigMap of this name."
         ),
     ] = None
+    output: shared.Output = OutputForm.TABLE
 
 
 @takes(ExportTargetOptions)
@@ -110,15 +112,24 @@ def export_target(options: ExportTargetOptions) -> None:
         check_target(options.out)
         with show_progress(quiet=options.quiet) as progress:
             progress("simulating")
-            try:
-                export = _export(options)
-            except ExportRefusedError as refused:
-                write_stdout(draw_pages([export_refused_page(refused)]))
-                raise typer.Exit(refused.exit_code) from None
-        text = export.text if options.configmap is None else config_map(options.configmap, export.text)
-        with written_at_once(options.out) as file:
-            file.write(text)
-        write_stdout(draw_pages([export_page(export, str(options.out))]))
+            answer = _answer(options, str(options.out))
+        export = answer.export
+        if export is not None:
+            with written_at_once(options.out) as file:
+                file.write(export.text if options.configmap is None else config_map(options.configmap, export.text))
+        write_stdout(answer_or_json(answer, options.output))
+    raise typer.Exit(ExitCode.POLICY if export is None else ExitCode.DONE)
+
+
+def _answer(options: ExportTargetOptions, out_file: str) -> TargetExport:
+    try:
+        export = _export(options)
+    except ExportRefusedError as error:
+        return TargetExport(
+            application_id=str(error.application_id), path=out_file, source=error.where, reasons=error.reasons
+        )
+    source = options.plan or options.stay or ""
+    return TargetExport(application_id=export.file.application, path=out_file, source=source, export=export)
 
 
 def _export(options: ExportTargetOptions) -> Export:
@@ -142,10 +153,10 @@ def _export(options: ExportTargetOptions) -> Export:
     )
     if options.stay is not None:
         return export_stay(only_snapshot(path, debug=options.debug), request, path)
-    saved = _only_plan(data, path)
+    saved_plan = _only_plan(data, path)
     if options.back:
-        return export_back(saved.plan, request, path)
-    return export_plan(saved.plan, request, path, saved.simulation)
+        return export_back(saved_plan.plan, request, path)
+    return export_plan(saved_plan.plan, request, path, saved_plan.simulation)
 
 
 def _unpacked(data: bytes, path: str) -> bytes:

@@ -22,8 +22,8 @@ def plan_sentences(view: PlanView) -> tuple[str, ...]:
     cold = map(view.names.escape_message, cold_sentences(view.plan, view.activities, view.draws))
     parts = (_settles(view), still_restoring(view.plan), *_tasks_at_first(view), *_moves(view), *cold)
     first = " ".join(filter(None, parts))
-    without = without_target(view.plan)
-    target = "" if without is None else as_sentence(without.message)
+    off_target = without_target(view.plan)
+    target = "" if off_target is None else as_sentence(off_target.message)
     return tuple(filter(None, (target, first, " ".join([*_random(view), *_unknown_ends(view)]))))
 
 
