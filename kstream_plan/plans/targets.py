@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from kstream_plan.model.target_refusals import NO_FILE, REFUSALS
 from kstream_plan.plans.plan import Plan
+from kstream_plan.plans.rounds import Round
+
+#: The code of the assumption that says why a group rebalances when a target file expires.
+TARGET_EXPIRES = "target-expires"
 
 
 class WithoutTarget(NamedTuple):
@@ -30,9 +35,32 @@ class WithoutTarget(NamedTuple):
         )
 
 
+class Expiry(NamedTuple):
+    """A rebalance that comes for no other reason than that the target file expires.
+
+    ``at_ms`` is when it comes, ``since_ms`` when the last one before it did.
+    """
+
+    at_ms: int
+    since_ms: int
+
+
 def has_target(plan: Plan) -> bool:
     """Tell whether a plan is by a target file, whether that counts or not."""
     return any(rnd.follows is not None and rnd.follows.refusal != NO_FILE for rnd in plan.rounds)
+
+
+def idle_expiry(rounds: Sequence[Round]) -> Expiry | None:
+    """Return the rebalance that comes when a target file expires though nothing waits; ``None``: there is none.
+
+    A slot is empty then, or an instance has none.
+    """
+    for before, rnd in pairwise(rounds):
+        if before.follows is None or rnd.follows is None or before.follows.refusal is not None:
+            continue
+        if before.follows.again_ms != before.follows.probe_ms and rnd.follows.refusal == "expired":
+            return Expiry(rnd.at_ms, before.at_ms)
+    return None
 
 
 def without_target(plan: Plan) -> WithoutTarget | None:

@@ -184,3 +184,16 @@ def test_a_file_that_never_counts_is_what_the_answer_begins_with(capsys: pytest.
     assert "no setting: change the scenario" not in text
     Path("policy.yaml").write_text("version: 1\ndefaults: {must_follow_target: false}\n", encoding="utf-8")
     assert run(["check", "planned.json", "--policy", "policy.yaml"]) == 0
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+@pytest.mark.xdist_group("spark")
+@pytest.mark.parametrize("command", ["drain", "bounce"])
+def test_why_it_takes_until_the_file_expires_is_said(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    # the file has five slots, and the group three instances
+    words = ["--assignor", "planned", "--target", "target.properties", "--restore-rate", "20000/s", "--now", NOW]
+    named = ["snapshot.json", "841964de"] if command == "drain" else ["snapshot.json", "--restart", "30s"]
+    run([command, *named, *words])
+    text = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "Assumption: The target file has an empty slot, or an instance has none: nothing moves after" in text

@@ -11,6 +11,8 @@ import pytest
 from kstream_plan.documents.plan.read import read_saved
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import PlanFileError, UsageError
+from kstream_plan.model.scenario import Leave, Scenario
+from kstream_plan.model.times import duration
 from kstream_plan.plans import Trigger
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.simulation.one_plan import plan_checked
@@ -113,3 +115,14 @@ def test_who_joins_may_take_the_slot_that_is_left():
     plan = plan_checked(snapshot(), scenario=joining(tagged=False), assignor="planned", target=target())
     assert plan.summary.moves == 9
     assert plan.verdict.kind == "settled"
+
+
+def test_why_a_group_rebalances_when_the_file_expires_is_said():
+    leave = Leave(at_ms=0, process_ids=(snapshot().state.group.instances[0].process_id,))
+    stay = target(expires_ms=snapshot().captured_at_ms // 1000 * 1000 + 3_600_000)
+    plan = plan_checked(snapshot(), scenario=Scenario(events=(leave,)), assignor="planned", target=stay)
+    [note] = [note for note in plan.assumptions if note.code == "target-expires"]
+    assert plan.rounds[-1].follows.refusal == "expired"
+    assert note.message.startswith("The target file has an empty slot, or an instance has none: nothing moves after ")
+    assert f"until it expires, at {duration(plan.rounds[-1].at_ms)}, when the group" in note.message
+    assert "target-expires" not in [note.code for note in planned().assumptions]

@@ -25,6 +25,7 @@ from kstream_plan.model.times import duration, duration_span, utc
 from kstream_plan.plans import HandOver, LowerBounds, MemberLeft, Trigger, probes_after_ms
 from kstream_plan.plans.design import Design, Played
 from kstream_plan.plans.summary import DurationIs
+from kstream_plan.plans.targets import TARGET_EXPIRES, idle_expiry
 from kstream_plan.protocols import PROTOCOLS, gives_up
 
 
@@ -146,6 +147,14 @@ class Classic(Design):
             _starts(played),
             Note("typical-times", "Times are typical, give or take a heartbeat interval per rebalance"),
         ]
+        expiry = idle_expiry(rounds)
+        if expiry is not None:
+            message = (
+                "The target file has an empty slot, or an instance has none: nothing moves after "
+                f"{duration(expiry.since_ms)} until it expires, at {duration(expiry.at_ms)}, when the group rebalances "
+                "without it"
+            )
+            notes.append(Note(TARGET_EXPIRES, message))
         stopping = self.stopping(group)
         if rounds and stopping:
             who = "All" if len(stopping) == len(group.consumer_ids) else f"{len(stopping)} of {len(group.consumer_ids)}"

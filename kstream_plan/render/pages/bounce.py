@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from kstream_plan.model import Note
 from kstream_plan.model.answer import Answer
@@ -13,6 +14,7 @@ from kstream_plan.model.settings import SETTINGS_GIVEN
 from kstream_plan.plans.caught_up_evidence import would_tell
 from kstream_plan.plans.plan import INPUT_BEHIND, MAYBE_READY, MAYBE_RESTORING
 from kstream_plan.plans.steps import Revoke
+from kstream_plan.plans.targets import TARGET_EXPIRES
 from kstream_plan.render.page import (
     Cell,
     Fact,
@@ -346,6 +348,8 @@ def _assumptions(bounces: Bounces) -> Iterator[Note]:
     disk = "Instances keep their disk; with an empty one (emptyDir) everything they ran and copied is restored"
     yield Note("keeps-disk", disk)
     yield from (note for note in bounces.first.assumptions if note.code == SETTINGS_GIVEN)
+    expiries = (note for way in bounces.played for note in way.plan.assumptions if note.code == TARGET_EXPIRES)
+    yield from islice(expiries, 1)
     if not bounces.process_ids and bounces.are_stores_unknown:
         stores = "Stores are persistent; stores in memory are restored at every restart (--stores in-memory)"
         yield Note("stores-persistent", stores)
