@@ -455,8 +455,8 @@ def _warnings(source: Plan | Snapshot, slots: Sequence[Slot]) -> Iterator[Note]:
     brief = [slot.name for slot in slots if _BRIEF.match(slot.match)]
     if brief:
         message = (
-            "Slots match ids that change: a process id with an empty disk, a client id that has one at every such "
-            "restart; who comes back under another takes the slot that has most of what it holds (--by tag:KEY lasts)"
+            "Process ids, and client ids without client.id, are others after a restart with an empty disk: who has "
+            "another takes the slot that has most of what it holds (--by tag:KEY, static or host lasts)"
         )
         yield Note("ids-change", message, tuple(brief))
     if config.rack_aware_assignment_strategy != "none":
