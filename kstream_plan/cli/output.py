@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, BinaryIO, NamedTuple
 
 from kstream_plan.cli.color import takes_color
-from kstream_plan.cli.own_files import check_replaced
+from kstream_plan.cli.own_files import Sort, check_replaced
 from kstream_plan.errors import KstreamPlanError
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.text.escape import printable, to_encoding
@@ -106,8 +106,8 @@ def _discard(stream: IO[str]) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def check_target(path: Path, option: str = "--out", *, snapshots: bool = False) -> None:
-    """Check before the work that ``path``, given by ``option``, can be written after it: ``snapshots`` or an answer."""
+def check_target(path: Path, option: str = "--out", sort: Sort = Sort.ANSWER) -> None:
+    """Check before the work that ``path``, given by ``option``, can be written after it, with a file of this sort."""
     try:
         path.stat()
     except FileNotFoundError:
@@ -122,7 +122,7 @@ def check_target(path: Path, option: str = "--out", *, snapshots: bool = False) 
         raise KstreamPlanError("its folder does not exist", where=f"{option} {path}", fix=f"create {folder}")
     if not _is_special(path) and not os.access(folder, os.W_OK):
         raise KstreamPlanError("its folder cannot be written to", where=f"{option} {path}", fix="choose another place")
-    check_replaced(path, f"{option} {path}", snapshots=snapshots)
+    check_replaced(path, f"{option} {path}", sort)
 
 
 @contextmanager

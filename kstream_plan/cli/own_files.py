@@ -7,34 +7,48 @@ import re
 import sys
 import zlib
 from contextlib import suppress
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from kstream_plan.errors import KstreamPlanError
 from kstream_plan.snapshots.files.content import unpacked
 
+#: How a target file begins, or a ConfigMap with one: groups may follow it.
+_OF_A_TARGET = re.compile(
+    r"format=1\nplan=[0-9a-f]{12} | apiVersion:\ v1\nkind:\ ConfigMap\nmetadata:\n.*\n\ \ target\.properties:",
+    re.DOTALL | re.VERBOSE,
+)
 #: How a report or a scenario begins that was written here; of a page only what follows is its own.
 _OF_A_REPORT = re.compile(
     r"""<!DOCTYPE\ html>.*<body\ class="kp\b | <svg\b[^>]*\ class="kp" | <!--\ kstream-plan\b
-    | format=1\nplan=[0-9a-f]{12} | apiVersion:\ v1\nkind:\ ConfigMap\nmetadata:\n.*\n\ \ target\.properties:
     | ::(?:error|warning|notice)\b | <\?xml[^>]*>\s*<testsuites\ name="kstream-plan\b | \#\ restarts\ of\b""",
     re.DOTALL | re.VERBOSE,
 )
 
 
-def check_replaced(path: Path, place: str, *, snapshots: bool) -> None:
-    """Check that a file which is to be written replaces nothing but what this tool wrote.
+class Sort(StrEnum):
+    """What is written: files of one sort replace no others."""
 
-    Of JSON that is a snapshot where ``snapshots`` are written, else an answer: none of the two is lost to the other.
-    """
+    SNAPSHOT = "snapshot"
+    ANSWER = "answer of this tool"
+    TARGET = "target file"
+
+
+def check_replaced(path: Path, place: str, sort: Sort) -> None:
+    """Check that a file which is to be written replaces nothing but what this tool wrote, of the same sort."""
     if not path.is_file() or not path.stat().st_size:
         return
-    text = _text(path)
-    if not (_is_json(text, snapshots=snapshots) or (not snapshots and _OF_A_REPORT.match(text))):
-        message = (
-            f"is there already, and is no {'snapshot' if snapshots else 'answer of this tool'}: it is not replaced"
-        )
+    if not _is_of(sort, _text(path)):
+        message = f"is there already, and is no {sort}: it is not replaced"
         raise KstreamPlanError(message, where=place, fix="name another file, or move this one away")
+
+
+def _is_of(sort: Sort, text: str) -> bool:
+    if sort is Sort.TARGET:
+        return _OF_A_TARGET.match(text) is not None
+    is_snapshot = sort is Sort.SNAPSHOT
+    return _is_json(text, snapshots=is_snapshot) or (not is_snapshot and _OF_A_REPORT.match(text) is not None)
 
 
 def _text(path: Path) -> str:

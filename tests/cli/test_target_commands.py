@@ -108,7 +108,19 @@ def test_what_is_no_plan_is_named(capsys: pytest.CaptureFixture[str]) -> None:
 def test_another_file_is_not_replaced(capsys: pytest.CaptureFixture[str]) -> None:
     Path("out.properties").write_text("bootstrap.servers=broker:9092\n")
     assert export("plan.json", "--by", "tag:pod") == 1
-    assert "is not replaced" in error(capsys)
+    assert "is there already, and is no target file: it is not replaced" in error(capsys)
+    plan = Path("plan.json").read_bytes()
+    assert run(["export-target", "plan.json", "--by", "tag:pod", "--now", NOW, "--out", "plan.json"]) == 1
+    assert Path("plan.json").read_bytes() == plan
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+@pytest.mark.xdist_group("spark")
+def test_a_target_file_is_not_replaced_by_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["assign", "snapshot.json", "--out", "target.properties"]) == 1
+    assert "is no answer of this tool: it is not replaced" in error(capsys)
+    assert Path("target.properties").read_bytes() == TARGET
 
 
 @pytest.mark.spark

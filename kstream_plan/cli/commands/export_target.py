@@ -20,6 +20,7 @@ from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.running import Limited
 from kstream_plan.cli.options.values import WrongValueError, duration_option, number_option, parser
 from kstream_plan.cli.output import OutputForm, check_target, write_stdout, written_at_once
+from kstream_plan.cli.own_files import Sort
 from kstream_plan.cli.pages import answer_or_json
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.documents.plan.read import SavedPlan, read_saved
@@ -109,7 +110,7 @@ def export_target(options: ExportTargetOptions) -> None:
             raise UsageError("--back goes back to where a plan began", fix="give the plan, not --stay")
         if options.out is None:
             raise UsageError("--out is missing", fix="name the file to write")
-        check_target(options.out)
+        check_target(options.out, sort=Sort.TARGET)
         with show_progress(quiet=options.quiet) as progress:
             progress("simulating")
             answer = _answer(options, str(options.out))

@@ -18,6 +18,7 @@ from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Drawing
 from kstream_plan.cli.options.running import Limited, Spark
 from kstream_plan.cli.output import OutputForm, bytes_written_at_once, check_target, write_stderr, write_stdout
+from kstream_plan.cli.own_files import Sort
 from kstream_plan.cli.pages import draw_pages, saved_page
 from kstream_plan.documents.plan.end_snapshot import end_snapshot
 from kstream_plan.documents.plan.files import read_saved_file
@@ -98,7 +99,7 @@ def _check_final(options: ShowOptions) -> None:
         )
     if str(options.as_snapshot) != "-":
         check_ending(options.as_snapshot.name, "--as-snapshot")
-        check_target(options.as_snapshot, "--as-snapshot", snapshots=True)
+        check_target(options.as_snapshot, "--as-snapshot", Sort.SNAPSHOT)
 
 
 def _save_ends(plans: Sequence[Plan], target: Path) -> None:

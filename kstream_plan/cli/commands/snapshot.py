@@ -34,6 +34,7 @@ from kstream_plan.cli.next_commands import with_snapshot
 from kstream_plan.cli.options.parameters import option_of, takes
 from kstream_plan.cli.options.snapshot import SnapshotOptions
 from kstream_plan.cli.output import bytes_written_at_once, check_target, warn, write_stderr, write_stdout
+from kstream_plan.cli.own_files import Sort
 from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.documents.instance_names import load_instance_names
@@ -120,7 +121,7 @@ def _check_out(options: SnapshotOptions) -> None:
         if options.listed:
             raise UsageError("--list shows what there is", fix="leave out --out, or --list")
         check_ending(options.out.name)
-        check_target(options.out, snapshots=True)
+        check_target(options.out, sort=Sort.SNAPSHOT)
 
 
 def _of_connect(options: SnapshotOptions) -> None:
