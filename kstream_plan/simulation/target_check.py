@@ -109,7 +109,7 @@ def check_target_file(
         refusal=followed.refusal,
         plan=followed.plan,
         slots=tuple(Seated(slot.name, taken.get(slot.name)) for slot in slots),
-        unseated=tuple(process_id for process_id in ids if process_id not in taken.values()),
+        unseated=tuple(process_id for process_id in ids if slots and process_id not in taken.values()),
         moving=moving,
         waiting=len(decision.waiting),
         standbys_waiting=len(decision.standbys_waiting),

@@ -258,6 +258,7 @@ def test_settings_that_do_not_count_later_are_warned_of():
 def test_whether_a_file_would_count(content, code):
     check = check_target_file(content, snapshot(), NOW_MS)
     assert (check.refusal, check.plan) == (code, "dd8b679e4bea" if code is None else None)
+    assert code is None or not check.unseated
 
 
 def test_a_plan_that_would_not_be_run_as_planned_is_refused():

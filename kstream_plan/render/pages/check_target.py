@@ -40,12 +40,20 @@ def check_target_page(check: TargetCheck) -> Page:
         sentences=(
             f"{'As the group was, the' if check.doubts else 'The'} file would count, for plan {check.plan}.",
             *(as_sentence(doubt.message) for doubt in check.doubts),
-            f"{count(check.moving, 'stateful task')} would change owner; {count(check.waiting, 'task')} and "
-            f"{count(check.standbys_waiting, 'standby', 'standbys')} would warm up first.",
+            _moves(check),
             *_empty(empty),
             *(f"{names.instance(process_id)} has no slot and gets nothing." for process_id in check.unseated),
         ),
         tables=(Table("Slots", columns_of("Slot", "Instance"), tuple(rows)),),
+    )
+
+
+def _moves(check: TargetCheck) -> str:
+    if not (check.moving or check.waiting or check.standbys_waiting):
+        return "No stateful task would change its owner, and nothing would warm up."
+    return (
+        f"{count(check.moving, 'stateful task')} would change owner; {count(check.waiting, 'task')} and "
+        f"{count(check.standbys_waiting, 'standby', 'standbys')} would warm up first."
     )
 
 

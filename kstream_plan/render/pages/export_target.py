@@ -49,7 +49,11 @@ def _sentences(export: Export) -> Iterator[str]:
         yield f"{as_sentence(export.unsimulated)} It was not simulated: check-target says what a group makes of it."
         return
     summary, bound = plan.summary, "at least" if plan.rates[0] is None else "about"
-    order = "in batches for one instance after another" if export.is_grouped else "in the order of the plan"
+    order = (
+        "in batches for one instance after another"
+        if export.is_grouped
+        else f"in the order of {'task ids' if export.is_back else 'the plan'}"
+    )
     yield (
         f"Simulated with it{' from the end of the plan' * export.is_back}, the group settles in {bound} "
         f"{duration(summary.duration_ms)}: "
