@@ -225,9 +225,23 @@ def _notes_of_files(pairs: Sequence[GenerationPair]) -> Iterator[Note]:
     if by_another and (without or by_plan):
         message = f"{_rebalances(by_another)} decided by a class that follows no target file"
         yield Note("decided-by-another-class", f"{message}: its leader was without task.assignor.class")
+    other_plans = sorted({pair.seen.plan for pair in pairs if pair.seen and pair.seen.plan and not _follows_it(pair)})
+    if other_plans:
+        message = (
+            f"The group followed the target file of plan {', '.join(other_plans)}, which this plan does not: compare "
+            "the plan by that file (--assignor planned --target FILE)"
+        )
+        yield Note("decided-by-other-file", message)
     if len(by_plan) > 1:
         parts = [f"{plan} decided {len(numbers):,}" for plan, numbers in by_plan.items()]
         yield Note("decided-by-several-plans", f"Several plans were followed: {', '.join(parts)} rebalances")
+
+
+def _follows_it(pair: GenerationPair) -> bool:
+    """Tell whether a plan's decision follows the target file that the real one did, or is as that all the same."""
+    if pair.said is None or pair.seen is None or pair.likeness is not Likeness.OTHER:
+        return True
+    return pair.said.follows is not None and pair.said.follows.plan in (None, pair.seen.plan)
 
 
 def _rebalances(numbers: Sequence[int]) -> str:

@@ -189,6 +189,17 @@ def test_what_was_decided_without_the_file_is_named() -> None:
     assert found.alike, "it came as planned all the same"
 
 
+def test_a_plan_by_no_file_beside_a_group_that_followed_one_is_told() -> None:
+    by_plan = [decided_by(swapped(one), plan="0123456789ab") for one in HAPPENED]
+    assert file_notes(by_plan) == [
+        (
+            "decided-by-other-file",
+            "The group followed the target file of plan 0123456789ab, which this plan does not: compare the plan by "
+            "that file (--assignor planned --target FILE)",
+        )
+    ]
+
+
 def test_a_decision_without_the_file_is_what_differs() -> None:
     by_plan = [decided_by(one, plan="0123456789ab") for one in HAPPENED]
     found = said_and_happened(PLAN, [decided_by(swapped(by_plan[0]), without_plan="no-file"), *by_plan[1:]])
