@@ -7,22 +7,28 @@ from pathlib import Path
 from kstream_plan.assignors.planned.target_file import MAX_BYTES
 from kstream_plan.errors import ConfigError
 
+_CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\n"
+
 
 def target_content(path: Path) -> bytes:
     """Return what is in a target file; of one that is too large only so much that this shows.
 
     Raises:
-        ConfigError: it cannot be read.
+        ConfigError: it cannot be read, or is a ConfigMap with a target file in it.
     """
     try:
         with path.open("rb") as file:
-            return file.read(MAX_BYTES + 1)
+            content = file.read(MAX_BYTES + 1)
     except OSError as error:
         what = f"cannot read the file: {error.strerror or error}"
         raise ConfigError(what, where=str(path), fix="check the path") from error
+    if content.startswith(_CONFIG_MAP.encode()):
+        fix = "give the file in it: kubectl get configmap NAME -o jsonpath='{.data.target\\.properties}'"
+        raise ConfigError("is a ConfigMap, not a target file", where=str(path), fix=fix)
+    return content
 
 
 def config_map(name: str, text: str) -> str:
     """Return a Kubernetes ConfigMap of this name that holds a target file, as YAML."""
     lines = "".join(f"    {line}\n" for line in text.removesuffix("\n").split("\n"))
-    return f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  target.properties: |\n{lines}"
+    return f"{_CONFIG_MAP}metadata:\n  name: {name}\ndata:\n  target.properties: |\n{lines}"

@@ -52,14 +52,14 @@ _HOST_AND_PORT = re.compile(r".+:[0-9]+", re.DOTALL)
 
 
 class ExportRefusedError(KstreamPlanError):
-    """A plan cannot be exported; ``reasons`` are all there are, numbered if there are several."""
+    """A plan cannot be exported; ``reasons`` are all there are."""
 
     exit_code = 3
 
     def __init__(self, reasons: Sequence[str], *, where: str, application_id: str) -> None:
         numbered = reasons if len(reasons) == 1 else [f"{number}. {what}" for number, what in enumerate(reasons, 1)]
         super().__init__("; ".join(numbered), where=where, application_id=application_id)
-        self.reasons = tuple(numbered)
+        self.reasons = tuple(reasons)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,8 +160,9 @@ def export_plan(plan: Plan, request: ExportRequest, where: str, simulation: Simu
     events = (*_events(plan), *_rate_events(plan, scenario_events))
     beginning = _Beginning(frozenset(plan.first_members), plan.initial, plan.behind, events)
     export = _simulated_export(plan, _file(plan, slots, request), _warm_up_order(plan), beginning, request)
-    cold = _cold_starts(plan)
-    reasons += [f"{cold} in it, for which nothing waits"] if cold else _reasons_of_export(export, request)
+    if (cold := _cold_starts(plan)) and not (export.simulated and _cold_starts(export.simulated)):
+        reasons.append(f"{cold} in it, for which nothing waits")
+    reasons += _reasons_of_export(export, request)
     if reasons:
         raise ExportRefusedError(reasons, where=where, application_id=plan.group.application_id)
     return export

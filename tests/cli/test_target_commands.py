@@ -57,13 +57,15 @@ def test_it_has_the_pace_and_the_end_that_are_asked_for() -> None:
     assert (file.probe_ms, file.warmups, file.expires_ms) == (5_000, 4, 1_795_646_460_000)
 
 
-def test_a_config_map_holds_the_same_file() -> None:
+def test_a_config_map_holds_the_same_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert export("plan.json", "--by", "tag:pod") == 0
     plain = Path("out.properties").read_text()
     assert export("plan.json", "--by", "tag:pod", "--configmap", "orders-target") == 0
     document = yaml.safe_load(Path("out.properties").read_text())
     assert (document["kind"], document["metadata"]) == ("ConfigMap", {"name": "orders-target"})
     assert document["data"] == {"target.properties": plain}
+    assert run(["check-target", "out.properties", "snapshot.json"]) == 1
+    assert "out.properties: is a ConfigMap, not a target file. Fix: give the file in it" in error(capsys)
 
 
 def test_a_plan_that_must_not_be_run_is_refused_with_every_reason(capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,7 +76,7 @@ def test_a_plan_that_must_not_be_run_is_refused_with_every_reason(capsys: pytest
     text = " ".join(shown.out.replace("│", " ").split())
     assert "NO: It must not be run as it is, and nothing was written." in text
     assert "1. --by static does not name" in text
-    assert "2. its snapshot is 19m07s old, more than 10m" in text
+    assert "2. Its snapshot is 19m07s old, more than 10m" in text
     assert "3. --expires-in 30h is above 24h" in text
     assert not Path("out.properties").exists()
     assert run([*words, "--now", "2026-11-25T22:00:00Z", "--output", "json"]) == 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.times import format_time
@@ -22,7 +22,7 @@ def export_target_page(answer: TargetExport) -> Page:
             answer=Answer.NO,
             sentences=(
                 "It must not be run as it is, and nothing was written.",
-                *(f"{printable(reason)}." for reason in answer.reasons),
+                *_numbered([as_sentence(printable(reason[0].upper() + reason[1:])) for reason in answer.reasons]),
             ),
         )
     file = export.file
@@ -39,6 +39,11 @@ def export_target_page(answer: TargetExport) -> Page:
         tables=(_slots(export),),
         lines=remark_lines(export.remarks),
     )
+
+
+def _numbered(sentences: Sequence[str]) -> Iterator[str]:
+    for number, sentence in enumerate(sentences, 1):
+        yield sentence if len(sentences) == 1 else f"{number}. {sentence}"
 
 
 def _sentences(export: Export) -> Iterator[str]:
