@@ -456,8 +456,8 @@ def _warnings(source: Plan | Snapshot, slots: Sequence[Slot]) -> Iterator[Note]:
     brief = [slot.name for slot in slots if _BRIEF.match(slot.match)]
     if brief:
         message = (
-            "Process ids, and client ids without client.id, are others after a restart with an empty disk: who has "
-            "another takes the slot that has most of what it holds (--by tag:KEY, static or host lasts)"
+            "Process ids, and client ids unless client.id is set, change with an empty disk: who has another takes the "
+            "slot with most of what it holds (--by tag:KEY, static or host lasts)"
         )
         yield Note("ids-change", message, tuple(brief))
     if config.rack_aware_assignment_strategy != "none":
