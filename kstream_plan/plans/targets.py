@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from kstream_plan.model import Note
 from kstream_plan.model.target_refusals import NO_FILE, REFUSALS
+from kstream_plan.plans.note_codes import TARGET_REFUSED
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.rounds import Round
 
@@ -23,6 +25,11 @@ class WithoutTarget(NamedTuple):
     numbers: Sequence[int]
     among: int
     code: str
+
+    @property
+    def note(self) -> Note:
+        """The same as a warning."""
+        return Note(TARGET_REFUSED, self.message, (self.code,))
 
     @property
     def message(self) -> str:

@@ -12,7 +12,7 @@ import yaml
 
 from kstream_plan.assignors.planned.target_file import parse_target
 from kstream_plan.cli import run
-from tests.helpers.target_cases import FOLDER, SNAPSHOT_ROW, TARGET
+from tests.helpers.target_cases import FOLDER, SNAPSHOT_ROW, TARGET, target
 
 NOW = "2026-11-25T21:41:00Z"
 
@@ -211,3 +211,8 @@ def test_why_it_takes_until_the_file_expires_is_said(command: str, capsys: pytes
     run([command, *named, *words])
     text = " ".join(capsys.readouterr().out.replace("│", " ").split())
     assert "Assumption: The target file has an empty slot, or an instance has none: nothing moves after" in text
+    assert "Warning: The target file" not in text
+    Path("target.properties").write_bytes(target(application="other"))
+    run([command, *named, *words])
+    text = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "Warning: The target file never counts, and the application decides without a plan" in text

@@ -14,7 +14,7 @@ from kstream_plan.model.settings import SETTINGS_GIVEN
 from kstream_plan.plans.caught_up_evidence import would_tell
 from kstream_plan.plans.plan import INPUT_BEHIND, MAYBE_READY, MAYBE_RESTORING
 from kstream_plan.plans.steps import Revoke
-from kstream_plan.plans.targets import TARGET_EXPIRES
+from kstream_plan.plans.targets import TARGET_EXPIRES, without_target
 from kstream_plan.render.page import (
     Cell,
     Fact,
@@ -270,6 +270,8 @@ def _warnings(bounces: Bounces) -> Iterator[Note]:
     """Yield what is to be known of the group as it is, and why ways are not safe."""
     first, number = bounces.played[0].plan, bounces.restarted
     yield from (note for note in (*first.warnings, *first.assumptions) if note.code in _OF_NOW)
+    off_target = next(filter(None, (without_target(way.plan) for way in bounces.played)), None)
+    yield from () if off_target is None else (off_target.note,)
     ways_of_reason: dict[str, list[str]] = {}
     for way in bounces.played:
         if not (bounces.process_ids and way is bounces.as_it_is):

@@ -16,6 +16,7 @@ from kstream_plan.plans.caught_up_evidence import Fact as Evident
 from kstream_plan.plans.caught_up_evidence import would_tell
 from kstream_plan.plans.loads import Busiest
 from kstream_plan.plans.longest_pause import pause_parts
+from kstream_plan.plans.targets import without_target
 from kstream_plan.render.page import (
     Cell,
     Fact,
@@ -286,7 +287,8 @@ def _to_restore(task: DrainedTask, answer: Answer) -> str:
 def drain_remarks(drain: Drain) -> Remarks:
     """Return what is to be known of the group, why a warm start may be cold, and what answers the same of a restart."""
     doubts = drain.doubts if drain.answer is not Answer.UNKNOWN else ()
-    warnings = (*drain.warnings, *map(with_tasks, doubts))
+    off_target = without_target(drain.plan)
+    warnings = (*drain.warnings, *map(with_tasks, doubts), *([] if off_target is None else [off_target.note]))
     notes = []
     if _restart_may_be_safer(drain):
         config = drain.plan.config
