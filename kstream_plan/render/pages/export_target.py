@@ -22,7 +22,7 @@ def export_target_page(answer: TargetExport) -> Page:
             answer=Answer.NO,
             sentences=(
                 "It must not be run as it is, and nothing was written.",
-                *_numbered([as_sentence(printable(reason[0].upper() + reason[1:])) for reason in answer.reasons]),
+                *_number([as_sentence(printable(reason[0].upper() + reason[1:])) for reason in answer.reasons]),
             ),
         )
     file = export.file
@@ -41,7 +41,8 @@ def export_target_page(answer: TargetExport) -> Page:
     )
 
 
-def _numbered(sentences: Sequence[str]) -> Iterator[str]:
+def _number(sentences: Sequence[str]) -> Iterator[str]:
+    """Yield sentences with their numbers, unless there is one alone."""
     for number, sentence in enumerate(sentences, 1):
         yield sentence if len(sentences) == 1 else f"{number}. {sentence}"
 
