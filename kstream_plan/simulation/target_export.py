@@ -66,9 +66,9 @@ class ExportRefusedError(KstreamPlanError):
 class ExportRequest:
     """How a target file is to be made.
 
-    ``plan_id`` is the SHA-256 of the plan's file; ``by`` tells members apart: ``tag:KEY`` or one of :data:`WAYS`;
-    ``new_by_elimination``: members that join take the slots that nobody else matches; ``expires_in_ms`` counts from
-    ``now_ms``, since 1970; ``warmups``: ``None``: as many as the plan's settings say.
+    ``plan_id`` is the beginning of the SHA-256 of the plan's JSON; ``by`` tells members apart: ``tag:KEY`` or one of
+    :data:`WAYS`; ``new_by_elimination``: members that join take the slots that nobody else matches; ``expires_in_ms``
+    counts from ``now_ms``, since 1970; ``warmups``: ``None``: as many as the plan's settings say.
     """
 
     plan_id: str
@@ -265,24 +265,26 @@ def _not_simulated_back(plan: Plan) -> str:
 
 
 def _behind_at_end(plan: Plan) -> Iterator[CopyBehind]:
-    """Yield the assigned copies that do not count as caught up when a plan ends."""
+    """Yield the standbys that do not count as caught up when a plan ends, by consumer; who ran a task has it all."""
     assert plan.end is not None
-    group = plan.group
-    held = {
-        (str(group.tasks[task].task_id), group.instances[group.instance_of[consumer]].process_id)
-        for consumer, holding in enumerate(plan.final)
-        for task in holding.standby
-    }
+    group, limit = plan.group, plan.config.acceptable_recovery_lag
     reported = {(copy.task_id, copy.process_id): copy for copy in plan.end.copies}
-    for task in group.stateful:
-        task_id = group.tasks[task].task_id
-        for process_id in sorted(name for of, name in held if of == str(task_id)):
-            copy = reported.get((str(task_id), process_id))
-            lag = None if copy is None else copy.lag
-            if lag is None or not 0 <= lag <= plan.config.acceptable_recovery_lag:
-                whole = group.tasks[task].end_offset_sum
-                left = whole if copy is None or copy.to_restore is None else copy.to_restore
-                yield CopyBehind(task_id, process_id, left)
+    ran = {
+        (task_id, instance.process_id)
+        for instance in plan.end.instances
+        for consumer in instance.consumers
+        for task_id in consumer.active
+    }
+    for consumer, holding in enumerate(plan.final):
+        process_id = group.instances[group.instance_of[consumer]].process_id
+        for task in holding.standby:
+            kind = group.tasks[task]
+            place = (str(kind.task_id), process_id)
+            copy = reported.get(place)
+            lag = 0 if copy is None and place in ran else None if copy is None else copy.lag
+            if lag is None or not 0 <= lag <= limit:
+                left = kind.end_offset_sum if copy is None or copy.to_restore is None else copy.to_restore
+                yield CopyBehind(kind.task_id, process_id, left)
 
 
 def export_stay(snapshot: Snapshot, request: ExportRequest, where: str) -> Export:

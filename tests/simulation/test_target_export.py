@@ -170,6 +170,7 @@ def test_the_way_back_ends_where_the_plan_began():
     assert back.simulated.verdict.kind == "settled"
     assert back.simulated.summary.moves == there.summary.moves
     assert back.simulated.summary.duration_ms > 0
+    assert not back.simulated.behind, "all standbys are caught up when the plan ends"
     assert "Simulated with it from the end of the plan" in " ".join(export_target_page(answered(back)).sentences)
     with pytest.raises(ExportRefusedError, match="twice the simulated time"):
         export_back(there, replace(REQUEST, expires_in_ms=15_000), "plan.json")
