@@ -192,13 +192,13 @@ def _records(activities: Sequence[Activity], lower_bounds: frozenset[str]) -> st
 def _run_row(run: Sequence[Activity], pauses: dict[int, int], lower_bounds: frozenset[str]) -> Row:
     """Return the row of probes that are alike, or too many to be shown."""
     first, last = run[0], run[-1]
-    stateless, waiting = sum(activity.stateless for activity in run), sum(map(_not_all_ready, run))
-    behind = f" (copies behind at {waiting:,})" if waiting else ""
+    stateless, wait_count = sum(activity.stateless for activity in run), sum(map(_not_all_ready, run))
+    remark = f" (copies behind at {wait_count:,})" if wait_count else ""
     most_paused = max(pauses[activity.rounds[0].number] for activity in run)
     return text_row(
         text_cell(number_range(first.rounds[0].number, last.rounds[-1].number), "dim"),
         duration(first.rounds[0].at_ms),
-        text_cell(f"probes {first.probe:,} to {last.probe:,}{behind}", "unknown" if waiting else "plain"),
+        text_cell(f"probes {first.probe:,} to {last.probe:,}{remark}", "unknown" if wait_count else "plain"),
         _per_probe([len(activity.moves) for activity in run], "task", "tasks"),
         _per_probe([len(activity.copies) for activity in run], "copy", "copies"),
         f"{stateless:,}" if stateless else "",
