@@ -29,10 +29,10 @@ from tests.helpers import kafka_cases, replayed_connect, replayed_streams
 #: The last patch of every minor release, and 2.5.0 before it.
 STREAMS = (
     *("2.6.3", "2.7.2", "2.8.2", "3.0.2", "3.1.2", "3.2.3", "3.3.2", "3.4.1", "3.5.2", "3.6.2", "3.7.2", "3.8.1"),
-    *("3.9.1", "4.0.1", "4.1.1", "4.2.0", "4.3.1", "4.4.0"),
+    *("3.9.2", "4.0.2", "4.1.2", "4.2.2", "4.3.1", "4.4.0"),
 )
 CONNECT = ("2.3.1", "2.4.1", "2.5.0", "2.5.1", *STREAMS)
-GROUPS = ("4.2.0", "4.3.1", "4.4.0")
+GROUPS = ("4.2.1", "4.2.2", "4.3.1", "4.4.0")
 _BATCH = 500
 
 #: By case: what a release decides, and whether we do as well.

@@ -161,9 +161,8 @@ def _notes(played: Played) -> Iterator[Note]:
             "restarted-members",
             f"An instance that closes leaves at once, with a leave for each thread; an instance that returns {again}",
         )
-    if played.snapshot.config.num_standby_replicas and any(of.client_tags for of in played.group.instances):
-        message = "Brokers do not go by client tags (KIP-1071's assignor sticky): standbys are not spread over them"
-        yield Note("tags-without-effect", message)
+    if played.snapshot.config.num_standby_replicas:
+        yield from _about_standbys(group, played.group)
     yield from silence.notes(group, played.snapshot.config, _run(played.state))
     if not group.ordered:
         message = (
@@ -178,6 +177,16 @@ def _notes(played: Played) -> Iterator[Note]:
         yield from _copies_behind(played.snapshot)
     message = "Assigned copies of unknown lag are shown as caught up; ranges tell what follows if they are behind"
     yield Note("copies-caught-up", message)
+
+
+def _about_standbys(broker: BrokerGroup, planned: Group) -> Iterator[Note]:
+    """Say what the assignor does not go by, and in which patch it differs."""
+    if any(instance.client_tags for instance in planned.instances):
+        message = "Brokers do not go by client tags (KIP-1071's assignor sticky): standbys are not spread over them"
+        yield Note("tags-without-effect", message)
+    if broker.broker_version == "4.2":
+        message = "Brokers of 4.2.0 or 4.2.1 are assumed: 4.2.2 at times puts standbys elsewhere (KAFKA-20899)"
+        yield Note("broker-patch", message)
 
 
 def _back_before_fenced(events: Sequence[Event], snapshot: Snapshot) -> Iterator[Note]:

@@ -45,6 +45,11 @@ REAL = Path(__file__).parents[2] / "real" / "streams"
 RELEASES = {"k43": "4.3", "k44": "4.4"}
 
 
+@pytest.mark.parametrize(("release", "standbys", "said"), [("4.2", 1, True), ("4.2", 0, False), ("4.3", 1, False)])
+def test_a_plan_with_standbys_says_which_patch_of_4_2_it_is_for(release: str, standbys: int, said: bool) -> None:
+    assert ("broker-patch" in {note.code for note in play(small(release, standbys=standbys)).assumptions}) is said
+
+
 def _facts(answer: Plan | Simulation) -> dict[str, str]:
     return {fact.key: fact.value for fact in page_of(answer).facts}
 
