@@ -150,8 +150,7 @@ def export_plan(plan: Plan, request: ExportRequest, where: str, simulation: Simu
     """
     group = plan.group
     members = [group.instances[group.instance_index[process_id]] for process_id, _ in plan.members]
-    newcomers = {step.process_id for rnd in plan.rounds for step in rnd.member_steps if isinstance(step, MemberJoined)}
-    slots, wrong = _slots(group, members, plan.final, request, newcomers)
+    slots, wrong = _slots(group, members, plan.final, request, _joined(plan))
     scenario_events = () if simulation is None else simulation.scenario.events
     lasting = [*_reasons_of_plan(plan), *_reasons_of_events(scenario_events), *wrong]
     reasons = [*lasting, *_reason_of_age(_epoch_ms(plan.captured_at), request), *_reasons_of_request(request)]
@@ -162,10 +161,15 @@ def export_plan(plan: Plan, request: ExportRequest, where: str, simulation: Simu
     export = _simulated_export(plan, _file(plan, slots, request), _warm_up_order(plan), beginning, request)
     if (cold := _cold_starts(plan)) and not (export.simulated and _cold_starts(export.simulated)):
         reasons.append(f"{cold} in it, for which nothing waits")
-    reasons += _reasons_of_export(export, request)
+    reasons += _reasons_of_export(export, request, _first_ms(plan))
     if reasons:
         raise ExportRefusedError(reasons, where=where, application_id=plan.group.application_id)
     return export
+
+
+def _joined(plan: Plan) -> set[str]:
+    """Return the process ids of those who join in a plan."""
+    return {step.process_id for rnd in plan.rounds for step in rnd.member_steps if isinstance(step, MemberJoined)}
 
 
 def _simulated_export(
@@ -181,9 +185,10 @@ def _simulated_export(
     )
 
 
-def _reasons_of_export(export: Export, request: ExportRequest) -> Iterator[str]:
+def _reasons_of_export(export: Export, request: ExportRequest, first_ms: int = 0) -> Iterator[str]:
+    """Yield why a file must not be written; ``first_ms``: how long it takes until its simulation begins."""
     if export.simulated is not None:
-        yield from _reasons_of_simulation(export.simulated, request)
+        yield from _reasons_of_simulation(export.simulated, request, first_ms)
     yield from _reasons_of_text(export.file)
 
 
@@ -209,7 +214,7 @@ def _cold_starts(plan: Plan) -> str:
     return f"{number} {'task starts' if number == 1 else 'tasks start'} cold" if number else ""
 
 
-def _reasons_of_simulation(simulated: Plan, request: ExportRequest) -> Iterator[str]:
+def _reasons_of_simulation(simulated: Plan, request: ExportRequest, first_ms: int) -> Iterator[str]:
     if simulated.verdict.kind != "settled":
         yield "simulated with this file, the group does not settle"
         return
@@ -221,10 +226,10 @@ def _reasons_of_simulation(simulated: Plan, request: ExportRequest) -> Iterator[
         )
     if cold := _cold_starts(simulated):
         yield f"simulated with it, {cold}"
-    needed_ms = 2 * simulated.summary.duration_ms
+    needed_ms = 2 * (first_ms + simulated.summary.duration_ms)
     if request.expires_in_ms < needed_ms:
-        given = duration(request.expires_in_ms)
-        yield f"--expires-in {given} is below {duration(needed_ms)}, twice the simulated time"
+        given, first = duration(request.expires_in_ms), f" and the {duration(first_ms)} before it" * (first_ms > 0)
+        yield f"--expires-in {given} is below {duration(needed_ms)}, twice the simulated time{first}"
 
 
 def export_back(plan: Plan, request: ExportRequest, where: str) -> Export:
@@ -235,8 +240,7 @@ def export_back(plan: Plan, request: ExportRequest, where: str) -> Export:
     Raises:
         ExportRefusedError: the plan, or what is asked for, does not do.
     """
-    joined = {step.process_id for rnd in plan.rounds for step in rnd.member_steps if isinstance(step, MemberJoined)}
-    slots, wrong = _slots(plan.group, plan.group.instances, plan.initial, request, joined)
+    slots, wrong = _slots(plan.group, plan.group.instances, plan.initial, request, _joined(plan))
     lasting = [*_reasons_of_group(plan), *wrong]
     reasons = [*lasting, *_reasons_of_request(request)]
     draft = _file(plan, slots, request)

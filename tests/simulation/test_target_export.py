@@ -346,6 +346,17 @@ def test_a_file_by_which_tasks_start_cold_is_refused(monkeypatch):
         export_plan(planned(), REQUEST, "plan.json")
 
 
+def test_a_file_that_expires_before_the_group_notices_who_left_is_refused():
+    leaver = snapshot().state.group.instances[0].process_id
+    scenario = Scenario(events=(Leave(at_ms=45_000, process_ids=(leaver,)),))
+    plan = plan_checked(replace(snapshot(), decision=None), scenario=scenario, assignor="balanced")
+    assert plan.rounds[0].at_ms == 45_000
+    needed_ms = 2 * (45_000 + export_plan(plan, REQUEST, "plan.json").simulated.summary.duration_ms)
+    export_plan(plan, replace(REQUEST, expires_in_ms=needed_ms), "plan.json")
+    with pytest.raises(ExportRefusedError, match="twice the simulated time and the 45s before it"):
+        export_plan(plan, replace(REQUEST, expires_in_ms=needed_ms - 1), "plan.json")
+
+
 def test_threads_that_change_are_refused():
     process_id = snapshot().state.group.instances[0].process_id
     scenario = Scenario(events=(*joining().events, Threads(at_ms=900_000, process_id=process_id, threads=1)))
