@@ -26,7 +26,7 @@ from kstream_plan.assignors.planned.target_file import (
 from kstream_plan.errors import KstreamPlanError
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, GroupState, Holding, Instance, Note, Rates, Snapshot
 from kstream_plan.model.answer import Answer
-from kstream_plan.model.note import Remarks, count
+from kstream_plan.model.note import Remarks, count, name_list
 from kstream_plan.model.releases import OWN_ASSIGNOR
 from kstream_plan.model.scenario import Burst, Event, Join, Leave, ProduceRate, RestoreRate, Scenario, Threads
 from kstream_plan.model.times import duration, format_time
@@ -164,7 +164,19 @@ def export_plan(plan: Plan, request: ExportRequest, where: str, simulation: Simu
     reasons += _reasons_of_export(export, request, _first_ms(plan))
     if reasons:
         raise ExportRefusedError(reasons, where=where, application_id=plan.group.application_id)
-    return export
+    warnings = (*_unproven_starts(plan), *export.remarks.warnings)
+    return replace(export, remarks=export.remarks._replace(warnings=warnings))
+
+
+def _unproven_starts(plan: Plan) -> Iterator[Note]:
+    """Yield which tasks may start cold as in the plan: a simulation with a file takes their copies for caught up."""
+    tasks = tuple(dict.fromkeys(str(start.task_id) for start in plan.unproven_starts))
+    if tasks:
+        message = (
+            f"{count(len(tasks), 'task')} may start cold, as in the plan: {name_list(tasks)} (kstream-plan show says "
+            "why, and which option would tell)"
+        )
+        yield Note("unproven-starts", message, tasks)
 
 
 def _joined(plan: Plan) -> set[str]:

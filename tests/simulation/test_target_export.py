@@ -357,6 +357,18 @@ def test_a_file_that_expires_before_the_group_notices_who_left_is_refused():
         export_plan(plan, replace(REQUEST, expires_in_ms=needed_ms - 1), "plan.json")
 
 
+def test_tasks_that_may_start_cold_are_warned_of():
+    leaver = snapshot().state.group.instances[0].process_id
+    scenario = Scenario(events=(Leave(at_ms=0, process_ids=(leaver,)),))
+    seen = replace(snapshot(), decision=None)
+    plan = plan_checked(seen, scenario=scenario, assignor="balanced", now_ms=seen.captured_at_ms + 3_600_000)
+    tasks = tuple(dict.fromkeys(str(start.task_id) for start in plan.unproven_starts))
+    assert tasks
+    assert not plan.summary.cold_handovers
+    notes = export_plan(plan, replace(REQUEST, now_ms=NOW_MS + 60_000), "plan.json").remarks.warnings
+    assert [note.subjects for note in notes if note.code == "unproven-starts"] == [tasks]
+
+
 def test_threads_that_change_are_refused():
     process_id = snapshot().state.group.instances[0].process_id
     scenario = Scenario(events=(*joining().events, Threads(at_ms=900_000, process_id=process_id, threads=1)))
