@@ -73,6 +73,11 @@ CHECK_TARGET = document(
     path="The file.",
     refusal=or_null(one_of(REFUSALS)).said("Code for which the file does not count; null: it does."),
     plan="Id of the plan in the file; null where it does not count.",
+    expires=at(
+        lambda check: None if check.expires_ms is None else format_time(check.expires_ms),
+        "Until when it counts, RFC 3339 in UTC; null where it does not.",
+        or_null(TEXT),
+    ),
     slots=list_of(FORM.of(Seated)).said("In the order of the file."),
     unseated=list_of(TEXT).said("Instances without a slot."),
     moving=COUNT.said("Stateful tasks that change their owner."),

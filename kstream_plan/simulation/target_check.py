@@ -41,15 +41,17 @@ class TargetCheck:
     """What the class in the application would say of a target file.
 
     ``path`` is where it is. ``refusal`` is the code for which it does not count, ``plan`` the id of its plan; one of
-    both is ``None``. ``unseated`` are the members of the ``group`` without one of the ``slots``. ``waiting`` and
-    ``standbys_waiting`` are how many tasks and copies have to warm up first, ``moving`` how many stateful tasks change
-    their owner. ``doubts`` are why the group may be another one by now.
+    both is ``None``. ``expires_ms`` is the epoch time until which it counts; ``None``: it does not. ``unseated`` are
+    the members of the ``group`` without one of the ``slots``. ``waiting`` and ``standbys_waiting`` are how many tasks
+    and copies have to warm up first, ``moving`` how many stateful tasks change their owner. ``doubts`` are why the
+    group may be another one by now.
     """
 
     group: Group
     path: str
     refusal: str | None
     plan: str | None
+    expires_ms: int | None
     slots: tuple[Seated, ...]
     unseated: tuple[str, ...]
     moving: int
@@ -96,7 +98,8 @@ def check_target_file(
     target = followed.target
     ids = [member.process_id for member in members.members]
     taken = {name: ids[place] for name, place in target.slots}
-    slots = () if followed.refusal is not None else parse_target(content).slots
+    file = None if followed.refusal is not None else parse_target(content)
+    slots = () if file is None else file.slots
     moving = sum(
         target.active[task] not in (NOBODY, members.owner[task]) and members.owner[task] != NOBODY
         for task in members.stateful
@@ -108,6 +111,7 @@ def check_target_file(
         path=path,
         refusal=followed.refusal,
         plan=followed.plan,
+        expires_ms=None if file is None else file.expires_ms,
         slots=tuple(Seated(slot.name, taken.get(slot.name)) for slot in slots),
         unseated=tuple(process_id for process_id in ids if slots and process_id not in taken.values()),
         moving=moving,

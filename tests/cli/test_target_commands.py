@@ -92,7 +92,7 @@ def test_a_plan_that_must_not_be_run_is_refused_with_every_reason(capsys: pytest
         (["--stay", "snapshot.json", "--back"], "--back goes back to where a plan began"),
         (["plan.json", "--by", "zone"], "'zone' is not tag:KEY, static, host, client or process"),
         (["plan.json", "--configmap", "Orders"], "'Orders' is no name of a ConfigMap"),
-        (["plan.json", "--probe", "4s"], "4s is below 5000ms"),
+        (["plan.json", "--probe", "4s"], "4s is below 5s"),
     ],
 )
 def test_what_does_not_go_together(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,11 +15,13 @@ from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Group, Snapshot
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Burst, Leave, ProduceRate, RestoreRate, Scenario, Threads
+from kstream_plan.model.times import format_time
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import MemberJoined
 from kstream_plan.render.answers import to_json, to_markdown
 from kstream_plan.render.pages.check_target import check_target_page
 from kstream_plan.render.pages.export_target import export_target_page
+from kstream_plan.render.text.numbers import utc
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.simulate import simulate
 from kstream_plan.simulation.target_check import check_target_file
@@ -94,6 +96,12 @@ def test_that_a_file_counts_is_known_of_a_group_that_was_just_seen(late_ms, answ
     check = check_target_file(content, decided_by_the_class(), NOW_MS + late_ms)
     assert (check.answer, check.refusal, [doubt.code for doubt in check.doubts]) == (answer, None, codes)
     assert check_target_file(content, decided_by_the_class(), NOW_MS + 7_200_000).answer is Answer.NO
+    before = check_target_file(content, decided_by_the_class(), NOW_MS)
+    until = f"until {utc(format_time(before.expires_ms))}."
+    assert (before.expires_ms, check_target_page(before).sentences[0][-len(until) :]) == (
+        parse_target(content).expires_ms,
+        until,
+    )
     trusting = check_target_file(content, decided_by_the_class(), NOW_MS + late_ms, trust_ms=late_ms + 60_000)
     assert trusting.answer is Answer.YES
 

@@ -28,6 +28,7 @@ from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.documents.target_file import config_map
 from kstream_plan.errors import PlanFileError, SnapshotError, UsageError
 from kstream_plan.model import Snapshot
+from kstream_plan.model.times import duration
 from kstream_plan.simulation.target_export import (
     WAYS,
     Export,
@@ -77,7 +78,7 @@ class ExportTargetOptions(Limited):
         typer.Option(
             "--probe",
             metavar="DURATION",
-            parser=parser(parse_duration, *PROBE_RANGE_MS, "{}ms".format),
+            parser=parser(parse_duration, *PROBE_RANGE_MS, duration),
             help="Time between probes (default: 15s).",
         ),
     ] = None

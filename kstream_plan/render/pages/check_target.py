@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from kstream_plan.model.note import name_list
 from kstream_plan.model.target_refusals import REFUSALS
+from kstream_plan.model.times import format_time
 from kstream_plan.render.page import Page, Table, answer_tone, as_sentence, columns_of, text_row
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count
+from kstream_plan.render.text.numbers import count, utc
 from kstream_plan.simulation.target_check import TargetCheck
 
 
@@ -28,6 +29,7 @@ def check_target_page(check: TargetCheck) -> Page:
                 f"The application would decide without a plan. To mend it, {refusal.remedy}.",
             ),
         )
+    assert check.expires_ms is not None
     names = Names(check.group)
     empty = [seat.name for seat in check.slots if seat.process_id is None]
     rows = [
@@ -38,7 +40,8 @@ def check_target_page(check: TargetCheck) -> Page:
         tone=answer_tone(answer),
         answer=answer,
         sentences=(
-            f"{'As the group was, the' if check.doubts else 'The'} file would count, for plan {check.plan}.",
+            f"{'As the group was, the' if check.doubts else 'The'} file would count, for plan {check.plan}, until "
+            f"{utc(format_time(check.expires_ms))}.",
             *(as_sentence(doubt.message) for doubt in check.doubts),
             _moves(check),
             *_empty(empty),
