@@ -24,6 +24,7 @@ class FollowedTarget(NamedTuple):
     ``plan`` is the id of the plan in the file; where the file did not count, or there was none, it is ``None``, and
     ``refusal`` says why. ``warmups`` are the copies beside the wanted ones at once, ``probe_ms`` is when it decides
     again while anything waits, ``again_ms`` when it does after this decision (``None``: when something happens).
+    ``expires_in_ms`` is how long after this decision the file that counts still does.
     """
 
     plan: str | None
@@ -31,6 +32,7 @@ class FollowedTarget(NamedTuple):
     warmups: int
     probe_ms: int
     again_ms: int | None
+    expires_in_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

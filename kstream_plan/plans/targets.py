@@ -70,6 +70,16 @@ def idle_expiry(rounds: Sequence[Round]) -> Expiry | None:
     return None
 
 
+def expiry_ms(plan: Plan) -> int | None:
+    """Return until when a plan's target file counts, on the plan's clock; ``None``: none counts, or it is unknown."""
+    times_ms = (
+        rnd.at_ms + rnd.follows.expires_in_ms
+        for rnd in plan.rounds
+        if rnd.follows is not None and rnd.follows.expires_in_ms is not None
+    )
+    return next(times_ms, None)
+
+
 def without_target(plan: Plan) -> WithoutTarget | None:
     """Return the rebalances in which a target file should have counted and did not; ``None``: there are none.
 

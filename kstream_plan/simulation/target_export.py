@@ -238,10 +238,12 @@ def _reasons_of_simulation(simulated: Plan, request: ExportRequest, first_ms: in
         )
     if cold := _cold_starts(simulated):
         yield f"simulated with it, {cold}"
-    needed_ms = 2 * (first_ms + simulated.summary.duration_ms)
-    if request.expires_in_ms < needed_ms:
-        given, first = duration(request.expires_in_ms), f" and the {duration(first_ms)} before it" * (first_ms > 0)
-        yield f"--expires-in {given} is below {duration(needed_ms)}, twice the simulated time{first}"
+    likely_ms, longest_ms = 2 * (first_ms + simulated.summary.duration_ms), first_ms + simulated.ends("duration_ms")[1]
+    if request.expires_in_ms < max(likely_ms, longest_ms):
+        given, needed = duration(request.expires_in_ms), duration(max(likely_ms, longest_ms))
+        what = "twice the simulated time" if likely_ms >= longest_ms else "the longest that it may take"
+        first = f" and the {duration(first_ms)} before it" * (first_ms > 0)
+        yield f"--expires-in {given} is below {needed}, {what}{first}"
 
 
 def export_back(plan: Plan, request: ExportRequest, where: str) -> Export:
@@ -665,7 +667,6 @@ def _simulated(plan: Plan, file: TargetFile, beginning: _Beginning, request: Exp
         assignor=FOLLOWS_A_FILE,
         protocol=plan.protocol,
         target=target_text(replace(file, expires_ms=request.now_ms + MAX_EXPIRES_MS)).encode(),
-        ranges=False,
         floor=False,
         proofs="none",
     )

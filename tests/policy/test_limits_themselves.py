@@ -20,7 +20,7 @@ from kstream_plan.policy.rules import RULES, MeasuredPlan, Measurement, Offence
 from kstream_plan.policy.rules.measuring import UNKNOWN
 from kstream_plan.policy.rules.origins import snapshot_age
 from kstream_plan.policy.rules.over_draws import LATER_RULES, measured, no_better, over_draws, worst
-from tests.helpers import plan_cases
+from tests.helpers import plan_cases, target_cases
 from tests.helpers.random_scenarios import play
 
 TAGS = RULES["distinct_tag_values"]
@@ -260,8 +260,9 @@ def test_of_every_draw_each_rule_and_each_tag_is_measured() -> None:
     assert [key for key in tagged if key.startswith("distinct")] == ["distinct_tag_values zone"]
     of_input = {name for name, rule in RULES.items() if rule.of_input}
     ruled = {key for key in tagged if not key.endswith((" zone", " restored"))}
-    of_workers = {name for name, rule in RULES.items() if rule.of_workers}
-    assert ruled == RULES.keys() - of_input - of_workers - {"distinct_tag_values"}
+    of_others = {name for name, rule in RULES.items() if rule.of_workers or rule.of_target}
+    assert ruled == RULES.keys() - of_input - of_others - {"distinct_tag_values"}
+    assert measured(target_cases.planned())["must_follow_target"] == 1
     for name in ruled - {"must_settle"}:
         assert tagged[name] == RULES[name].worst(MeasuredPlan(result), 2**63 - 1).value, name
     assert tagged["must_settle"] == 1

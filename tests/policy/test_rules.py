@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from kstream_plan.model import Consumer, Group, Holding, Instance, Note, Task, TaskId
 from kstream_plan.model.scenario import Scenario, Threads
-from kstream_plan.plans import Plan
+from kstream_plan.plans import FigureRange, Plan
 from kstream_plan.plans.balance import balance_of
+from kstream_plan.plans.targets import expiry_ms
 from kstream_plan.policy.limits import LimitValue
 from kstream_plan.policy.rules import GUARDS, RULES, Kind, MeasuredPlan, Measurement, Offence
 from kstream_plan.policy.rules.measuring import UNKNOWN
@@ -80,6 +81,16 @@ def test_must_follow_target() -> None:
         "the file has slots (more-members). To mend it, export a plan with as many instances"
     )
     assert measure("must_follow_target", False, target_cases.planned(few)) == Measurement(0)
+
+
+def test_a_target_file_that_may_expire_before_the_plan_ends_is_unknown() -> None:
+    result = target_cases.planned()
+    expires_ms = expiry_ms(result)
+    assert expires_ms is not None
+    for longest_ms, value in ((expires_ms, 1), (expires_ms + 1, 0)):
+        ranges = (FigureRange("duration_ms", 0, longest_ms),)
+        found = measure("must_follow_target", True, replace(result, summary=replace(result.summary, ranges=ranges)))
+        assert (found.value, found.unknown, len(found.offences)) == (value, not value, 1 - value)
 
 
 @pytest.mark.parametrize("code", ["not-modelled", "leaves-on-close"])

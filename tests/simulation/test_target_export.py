@@ -17,7 +17,7 @@ from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Burst, Leave, ProduceRate, RestoreRate, Scenario, Threads
 from kstream_plan.model.times import format_time
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.plans import MemberJoined
+from kstream_plan.plans import FigureRange, MemberJoined
 from kstream_plan.render.answers import to_json, to_markdown
 from kstream_plan.render.pages.check_target import check_target_page
 from kstream_plan.render.pages.export_target import export_target_page
@@ -352,6 +352,16 @@ def test_a_file_by_which_tasks_start_cold_is_refused(monkeypatch):
     monkeypatch.setattr("kstream_plan.simulation.target_export._simulated", lambda *_: cold)
     with pytest.raises(ExportRefusedError, match="simulated with it, 1 task starts cold"):
         export_plan(planned(), REQUEST, "plan.json")
+
+
+def test_a_file_that_expires_before_the_longest_that_the_plan_may_take_is_refused(monkeypatch):
+    likely_ms = export_plan(planned(), REQUEST, "plan.json").simulated.summary.duration_ms
+    ranges = (FigureRange("duration_ms", likely_ms, 3 * likely_ms),)
+    long = replace(planned(), summary=replace(planned().summary, duration_ms=likely_ms, ranges=ranges))
+    monkeypatch.setattr("kstream_plan.simulation.target_export._simulated", lambda *_: long)
+    export_plan(planned(), replace(REQUEST, expires_in_ms=3 * likely_ms), "plan.json")
+    with pytest.raises(ExportRefusedError, match="the longest that it may take"):
+        export_plan(planned(), replace(REQUEST, expires_in_ms=3 * likely_ms - 1), "plan.json")
 
 
 def test_a_file_that_expires_before_the_group_notices_who_left_is_refused():

@@ -81,6 +81,7 @@ def assign(
             warmups=wanted.warmups,
             probe_ms=wanted.probe_ms,
             again_ms=again_ms,
+            expires_in_ms=None if followed.expires_ms is None else followed.expires_ms - target.now_ms,
         ),
     )
 

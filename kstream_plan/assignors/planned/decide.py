@@ -18,12 +18,14 @@ from kstream_plan.assignors.planned.without_file import target_without_file
 class Followed:
     """What a decision followed: a file's target, or the one of an application without a file that counts.
 
-    ``plan`` is the file's, ``refusal`` the code for which it does not count; one of both is ``None``.
+    ``plan`` is the file's, ``refusal`` the code for which it does not count; one of both is ``None``. ``expires_ms`` is
+    until when the file counts, in milliseconds since 1970.
     """
 
     target: PlannedTarget
     plan: str | None = None
     refusal: str | None = None
+    expires_ms: int | None = None
 
 
 def decide(group: MembersAndTasks, content: bytes | None, now_ms: int) -> tuple[Followed, PlannedDecision]:
@@ -44,6 +46,6 @@ def follow(group: MembersAndTasks, content: bytes | None, now_ms: int) -> Follow
         return Followed(target=target_without_file(group), refusal="no-file")
     try:
         file = parse_target(content)
-        return Followed(target=target_of_file(group, file, now_ms), plan=file.plan)
+        return Followed(target=target_of_file(group, file, now_ms), plan=file.plan, expires_ms=file.expires_ms)
     except TargetRefused as refused:
         return Followed(target=target_without_file(group), refusal=refused.code)

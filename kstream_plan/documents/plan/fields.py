@@ -199,6 +199,11 @@ FORM.record(
     warmups="Copies beside the wanted ones at once, at most.",
     probe_ms="Time until the next decision while anything waits.",
     again_ms="Time until the next decision after this one; null: not before something happens.",
+    expires_in_ms=Field(
+        description="How long after this decision the file still counts; left out where it does not count.",
+        missing=None,
+        left_out=True,
+    ),
 )
 FORM.record(
     RoundDocument,

@@ -181,7 +181,6 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             Kind.SWITCH,
             "The target file counts, if the plan is by one (default true).",
             origins.follows_target,
-            of_input=True,
             of_target=True,
         ),
         "max_snapshot_age": Rule(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from kstream_plan.model.not_modelled import NOT_MODELLED
-from kstream_plan.plans.targets import without_target
+from kstream_plan.model.times import duration
+from kstream_plan.plans.targets import expiry_ms, idle_expiry, without_target
 from kstream_plan.policy.limits import LimitValue
 from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offence, number
 
@@ -38,11 +39,15 @@ def modelled(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
 
 
 def follows_target(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
-    """Tell whether the plan's target file counts until nothing waits any more (1)."""
-    without = without_target(subject.plan)
-    if without is None:
+    """Tell whether the plan's target file counts until nothing waits any more (1), however long that may take."""
+    plan = subject.plan
+    without, expires_ms, longest_ms = without_target(plan), expiry_ms(plan), plan.ends("duration_ms")[1]
+    if without is not None:
+        return Measurement(0, (Offence(0, without.numbers[0], note=without.message),) if limit else ())
+    if expires_ms is None or longest_ms <= expires_ms or idle_expiry(plan.rounds) is not None:
         return Measurement(1)
-    return Measurement(0, (Offence(0, without.numbers[0], note=without.message),) if limit else ())
+    note = f"the file counts for {duration(expires_ms)}, the plan may take {duration(longest_ms)} (--expires-in)"
+    return Measurement(0, (Offence(0, note=note),) if limit else (), unknown=bool(limit))
 
 
 def generation(subject: MeasuredPlan, limit: LimitValue) -> Measurement:

@@ -13,7 +13,10 @@ from kstream_plan.policy.rules import RULES
 from kstream_plan.policy.rules.measuring import UNKNOWN, Kind, MeasuredPlan, Measurement, Offence, Rule
 
 #: Rules that simulations do not tell which were saved before there were these: of their other draws nothing is known.
-LATER_RULES = ("max_pause_in_all", "max_connector_tasks_per_worker", *map(restored_key, PAUSE_RULES))
+LATER_RULES = (
+    *("max_pause_in_all", "max_connector_tasks_per_worker", "must_follow_target"),
+    *map(restored_key, PAUSE_RULES),
+)
 _NO_LIMIT = 2**63 - 1
 
 
@@ -32,7 +35,11 @@ def _measured(plan: Plan) -> Iterator[tuple[str, int | None]]:
         if rule.kind is Kind.TAGS:
             for tag in tags if plan.group.stateful else ():
                 yield _of_tag(name, tag), rule.measure(subject, ((tag, 0),)).value
-        elif not rule.of_input and (plan.is_of_workers or not rule.of_workers):
+        elif (
+            not rule.of_input
+            and (plan.is_of_workers or not rule.of_workers)
+            and (rule.applies(plan) or not rule.of_target)
+        ):
             limit: LimitValue = False if rule.kind is Kind.SWITCH else _NO_LIMIT
             value = rule.worst(subject, limit).value
             yield name, value
