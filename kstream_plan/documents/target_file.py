@@ -7,7 +7,7 @@ from pathlib import Path
 from kstream_plan.assignors.planned.target_file import MAX_BYTES
 from kstream_plan.errors import ConfigError
 
-_CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\n"
+_KIND = "kind: ConfigMap"
 
 
 def target_content(path: Path) -> bytes:
@@ -22,7 +22,7 @@ def target_content(path: Path) -> bytes:
     except OSError as error:
         what = f"cannot read the file: {error.strerror or error}"
         raise ConfigError(what, where=str(path), fix="check the path") from error
-    if content.startswith(_CONFIG_MAP.encode()):
+    if _KIND.encode() in content.splitlines():
         fix = "give the file in it: kubectl get configmap NAME -o jsonpath='{.data.target\\.properties}'"
         raise ConfigError("is a ConfigMap, not a target file", where=str(path), fix=fix)
     return content
@@ -31,4 +31,4 @@ def target_content(path: Path) -> bytes:
 def config_map(name: str, text: str) -> str:
     """Return a Kubernetes ConfigMap of this name that holds a target file, as YAML."""
     lines = "".join(f"    {line}\n" for line in text.removesuffix("\n").split("\n"))
-    return f"{_CONFIG_MAP}metadata:\n  name: {name}\ndata:\n  target.properties: |\n{lines}"
+    return f"apiVersion: v1\n{_KIND}\nmetadata:\n  name: {name}\ndata:\n  target.properties: |\n{lines}"

@@ -417,7 +417,7 @@ def _epoch_ms(time: str | None) -> int | None:
 
 def _reason_of_age(captured_ms: int | None, request: ExportRequest) -> Iterator[str]:
     if captured_ms is None:
-        yield "when its snapshot was taken is unknown"
+        yield "when its snapshot was taken is unknown: make the plan of one with captured_at"
     elif request.now_ms < captured_ms:
         yield f"its snapshot was taken later, at {format_time(captured_ms)}: give a later --now"
     elif request.now_ms - captured_ms > request.max_snapshot_age_ms:

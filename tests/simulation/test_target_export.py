@@ -354,6 +354,11 @@ def test_a_file_by_which_tasks_start_cold_is_refused(monkeypatch):
         export_plan(planned(), REQUEST, "plan.json")
 
 
+def test_a_plan_of_a_snapshot_of_unknown_age_is_refused_with_what_mends_that():
+    with pytest.raises(ExportRefusedError, match="is unknown: make the plan of one with captured_at"):
+        export_plan(replace(planned(), captured_at=None), REQUEST, "plan.json")
+
+
 def test_a_file_that_expires_before_the_longest_that_the_plan_may_take_is_refused(monkeypatch):
     likely_ms = export_plan(planned(), REQUEST, "plan.json").simulated.summary.duration_ms
     ranges = (FigureRange("duration_ms", likely_ms, 3 * likely_ms),)
