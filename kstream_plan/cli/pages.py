@@ -23,13 +23,6 @@ def answer_text(answer: object, form: OutputForm, page: Page, *, verbose: bool, 
     return draw_page(with_commands(page_of(answer, verbose=verbose), source.command), form, page)
 
 
-def answer_or_json(answer: object, form: OutputForm) -> str:
-    """Return an answer that has no snapshot's path in its commands as text for stdout, as wide as that is, or JSON."""
-    if form is OutputForm.JSON:
-        return f"{to_json(answer)}\n"
-    return answer_text(answer, form, page_shape(), verbose=False)
-
-
 def draw_page(answer_page: render_page.Page, form: OutputForm, page: Page) -> str:
     """Return a page as text for stdout, as wide as that is."""
     if form is OutputForm.MARKDOWN:

@@ -234,17 +234,17 @@ def led_by_restarted(events: Sequence[Event], outside: Timeline) -> tuple[Note, 
 
 def version_probing(events: Sequence[Event], snapshot: Snapshot) -> tuple[Note, ...]:
     """Say of a roll to a release whose members tell about themselves otherwise what it does beside what is planned."""
-    before, said = snapshot.streams_version, []
+    leading, rolls = snapshot.streams_version, []
     for event in events:
         release = dict(event.settings).get("release") if isinstance(event, Bounce) else None
         if isinstance(release, str):
-            if before is not None and subscription_version(release) != subscription_version(before):
-                said.append(f"{before} to {release}")
-            before = release
-    if not said:
+            if leading is not None and subscription_version(release) != subscription_version(leading):
+                rolls.append(f"{leading} to {release}")
+            leading = release
+    if not rolls:
         return ()
     message = (
-        f"Version probing is not modelled ({', '.join(said)}): a leader of the older release cannot read members of "
+        f"Version probing is not modelled ({', '.join(rolls)}): a leader of the older release cannot read members of "
         "the newer one and counts them all as one instance without state; they take nothing and join again at once, so "
         "that a rebalance in which one comes back may come twice"
     )

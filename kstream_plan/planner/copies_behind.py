@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kstream_plan.model import LATEST, Copy, Group, GroupState, Holding
+from kstream_plan.model import Group, GroupState, Holding
+from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.plans.plan import CopyBehind
 
 
@@ -26,9 +27,5 @@ def copies_behind(group: Group, initial: Sequence[Holding], first: GroupState, l
         process_id = group.instances[group.instance_of[consumer]].process_id
         for task in sorted({*held.active, *held.standby, *held.warmup, *held.temporary}):
             copy = copies.get((task, process_id))
-            if copy is not None and not _counts_as_caught_up(copy, limit):
+            if copy is not None and (copy.lag is None or not is_caught_up(copy.lag, limit)):
                 yield CopyBehind(group.tasks[task].task_id, process_id, copy.remaining)
-
-
-def _counts_as_caught_up(copy: Copy, limit: int) -> bool:
-    return copy.lag is not None and (copy.lag == LATEST or 0 <= copy.lag <= limit)

@@ -9,7 +9,7 @@ from kstream_plan.plans.activity import Activity
 
 #: Up to so many events are shown one by one.
 _WHOLE = 12
-#: More rows than this nobody reads.
+#: More rows than this are too many to read.
 _MOST_ROWS = 100
 #: A shorter run is not worth folding.
 _SHORTEST_RUN = 3

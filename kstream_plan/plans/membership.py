@@ -171,8 +171,8 @@ def disk_of(state: GroupState, instance: int, stopped_at_ms: int, at_ms: int, pr
 def left_of(disk: Disk, group: Group, arrival: Arrival) -> Disk:
     """Return what is left of a disk with which an instance comes back.
 
-    What it no longer was assigned was closed, and so is whole. Where it is unknown since when it had a task of which
-    only so much was flushed since then, nothing of it is left.
+    What it no longer was assigned was closed, and so is whole. If only a part was flushed since it had a task, and
+    since when it had that is unknown, nothing of the task is left.
     """
     return tuple(_left_of(copy, group, arrival) for copy in disk) if arrival.lacks_some else disk
 

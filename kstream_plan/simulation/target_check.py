@@ -98,8 +98,7 @@ def check_target_file(
     target = followed.target
     ids = [member.process_id for member in members.members]
     taken = {name: ids[place] for name, place in target.slots}
-    file = None if followed.refusal is not None else parse_target(content)
-    slots = () if file is None else file.slots
+    slots = () if followed.refusal is not None else parse_target(content).slots
     moving = sum(
         target.active[task] not in (NOBODY, members.owner[task]) and members.owner[task] != NOBODY
         for task in members.stateful
@@ -111,7 +110,7 @@ def check_target_file(
         path=path,
         refusal=followed.refusal,
         plan=followed.plan,
-        expires_ms=None if file is None else file.expires_ms,
+        expires_ms=followed.expires_ms,
         slots=tuple(Seated(slot.name, taken.get(slot.name)) for slot in slots),
         unseated=tuple(process_id for process_id in ids if slots and process_id not in taken.values()),
         moving=moving,

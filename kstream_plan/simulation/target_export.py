@@ -27,6 +27,7 @@ from kstream_plan.errors import KstreamPlanError
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, GroupState, Holding, Instance, Note, Rates, Snapshot
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.note import Remarks, count, name_list
+from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.releases import OWN_ASSIGNOR
 from kstream_plan.model.scenario import Burst, Event, Join, Leave, ProduceRate, RestoreRate, Scenario, Threads
 from kstream_plan.model.times import duration, format_time
@@ -300,7 +301,7 @@ def _behind_at_end(plan: Plan) -> Iterator[CopyBehind]:
             place = (str(kind.task_id), process_id)
             copy = reported.get(place)
             lag = 0 if copy is None and place in ran else None if copy is None else copy.lag
-            if lag is None or not 0 <= lag <= limit:
+            if lag is None or not is_caught_up(lag, limit):
                 left = kind.end_offset_sum if copy is None or copy.to_restore is None else copy.to_restore
                 yield CopyBehind(kind.task_id, process_id, left)
 

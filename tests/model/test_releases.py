@@ -299,8 +299,8 @@ class TestRollingUpgrade:
     )
     def test_version_probing_is_named(self, release: str | None, probed: list[str]) -> None:
         """A leader of 3.1 cannot read what members of 3.2 tell about themselves, but what those of 3.0 do."""
-        said = [note.message for note in self._plan(release).assumptions if note.code == "version-probing"]
-        assert [message.partition("(")[2].partition(")")[0] for message in said] == probed
+        messages = [note.message for note in self._plan(release).assumptions if note.code == "version-probing"]
+        assert [message.partition("(")[2].partition(")")[0] for message in messages] == probed
 
     def test_without_a_new_one_nothing_changes(self) -> None:
         assert self._plan(None).later_configs == ()

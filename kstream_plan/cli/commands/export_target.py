@@ -15,13 +15,14 @@ from kstream_plan import snapshots
 from kstream_plan.assignors.planned.target_file import MAX_WARMUPS, PROBE_RANGE_MS
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
+from kstream_plan.cli.next_commands import NOT_READ
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.running import Limited
 from kstream_plan.cli.options.values import WrongValueError, duration_option, number_option, parser
 from kstream_plan.cli.output import OutputForm, check_target, write_stdout, written_at_once
 from kstream_plan.cli.own_files import Sort
-from kstream_plan.cli.pages import answer_or_json
+from kstream_plan.cli.pages import answers_text
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.documents.plan.read import SavedPlan, read_saved
 from kstream_plan.documents.quantities import parse_duration
@@ -119,7 +120,7 @@ def export_target(options: ExportTargetOptions) -> None:
         if export is not None:
             with written_at_once(options.out) as file:
                 file.write(export.text if options.configmap is None else config_map(options.configmap, export.text))
-        write_stdout(answer_or_json(answer, options.output))
+        write_stdout(answers_text([answer], [NOT_READ], options.output))
     raise typer.Exit(ExitCode.POLICY if export is None else ExitCode.DONE)
 
 

@@ -8,6 +8,7 @@ from typing import cast
 from kstream_plan.plans import Plan
 from kstream_plan.plans.longest_pause import PAUSE_RULES, restored_key, whole
 from kstream_plan.plans.simulated import OverDraws
+from kstream_plan.plans.targets import has_target
 from kstream_plan.policy.limits import LimitValue, TagCounts
 from kstream_plan.policy.rules import RULES
 from kstream_plan.policy.rules.measuring import UNKNOWN, Kind, MeasuredPlan, Measurement, Offence, Rule
@@ -38,7 +39,7 @@ def _measured(plan: Plan) -> Iterator[tuple[str, int | None]]:
         elif (
             not rule.of_input
             and (plan.is_of_workers or not rule.of_workers)
-            and (rule.applies(plan) or not rule.of_target)
+            and (has_target(plan) or not rule.of_target)
         ):
             limit: LimitValue = False if rule.kind is Kind.SWITCH else _NO_LIMIT
             value = rule.worst(subject, limit).value

@@ -112,9 +112,9 @@ def test_another_assignor_in_the_groups_settings_is_warned_of(
     assert run(["snapshot", "--describe-text", str(REAL / "k43-base.txt"), *given]) == 0
     row = json.loads(capsys.readouterr().out)
     assert row["config"].get("streams_assignor_name") == (name if warned else None)
-    told = {note.message for note in snapshot_from_row(row, "x").warnings if note.code == "not-modelled"}
+    warnings = {note.message for note in snapshot_from_row(row, "x").warnings if note.code == "not-modelled"}
     message = "streams.assignor.name is ours: it assigns tasks, not sticky, which the plan goes by"
-    assert told == ({message} if warned else set())
+    assert warnings == ({message} if warned else set())
 
 
 def test_the_command_writes_a_row_or_says_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
