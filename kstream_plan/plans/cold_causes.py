@@ -35,8 +35,8 @@ def cold_sentences(plan: Plan, activities: Sequence[Activity], draws: Draws | No
     rate = "--restore-rate" * (has_ends and plan.summary.duration_is in ("probes", "floor"))
     only_stores = {start.evidence.fact for start in plan.unproven_starts} == {Fact.STORES_UNKNOWN}
     if cold.most and not cold.median and only_stores:
-        starts = count(cold.most, "cold start")
-        yield f"Up to {starts} if stores are in memory; whether they are is unknown (--stores would tell)."
+        condition = " if stores are in memory; whether they are is unknown (--stores would tell)"
+        yield f"{_up_to(plan, cold.most, 'cold start')}{condition}."
     elif cold.most and not cold.median:
         facts = dict.fromkeys(start.evidence.words for start in plan.unproven_starts)
         codes = {note.code for note in (*plan.warnings, *plan.assumptions)}
@@ -44,24 +44,32 @@ def cold_sentences(plan: Plan, activities: Sequence[Activity], draws: Draws | No
         causes += ["new instances get other random ids"] * (not causes and draws is not None)
         condition = f" if {' or '.join(causes)}" if causes else ", by what is unknown"
         reason = f": {'; '.join(facts)}" if facts else condition
-        yield f"Up to {count(cold.most, 'cold start')}{reason}."
+        yield f"{_up_to(plan, cold.most, 'cold start')}{reason}."
         yield from would_tell(plan.unproven_starts, rate)
     elif cold.most:
-        ends = f" ({cold.least:,} to {cold.most:,})" if cold.least < cold.most else ""
+        ends = f" ({cold.least:,} to {cold.most:,}{plan.or_more})" if cold.least < cold.most else ""
         cause = _cold_cause(plan, activities) or "no copy has caught up where the task goes, so it restores first"
         yield f"{cold.median:,}{ends} cold {'start' if cold.most == 1 else 'starts'}: {cause}."
         if cold.most > cold.median:
             tasks = {move.task_id for activity in activities for move in activity.cold}
             is_again = tasks.issuperset(start.task_id for start in plan.unproven_starts)
             condition = "when they start again" if is_again else "by what is unknown"
-            yield f"Up to {count(cold.most - cold.median, 'more cold start')} {condition}."
+            yield f"{_up_to(plan, cold.most - cold.median, 'more cold start')} {condition}."
             yield from would_tell(plan.unproven_starts, rate)
-    elif not range_of(plan, "moves", draws).most:
-        yield "No task starts cold."
-    elif plan.summary.warmups >= plan.summary.hops:
-        yield "No task starts cold: each one is restored on its new instance before it moves."
     else:
-        yield "No task starts cold: each one moves to a copy that has caught up."
+        none = "No task starts cold" if plan.tells_ends else "In this simulation no task starts cold"
+        if not range_of(plan, "moves", draws).most:
+            yield f"{none}."
+        elif plan.summary.warmups >= plan.summary.hops:
+            yield f"{none}: each one is restored on its new instance before it moves."
+        else:
+            yield f"{none}: each one moves to a copy that has caught up."
+
+
+def _up_to(plan: Plan, number: int, noun: str) -> str:
+    """Return how many there may be: ``Up to 3 cold starts``, or ``3 cold starts or more``."""
+    starts = count(number, noun)
+    return f"Up to {starts}" if plan.tells_ends else f"{starts}{plan.or_more}"
 
 
 def _cold_cause(plan: Plan, activities: Sequence[Activity]) -> str:

@@ -285,6 +285,11 @@ class Plan(InNotebooks):
         """Whether the ranges of figures are all that may be: else it was one play among others."""
         return all(note.code not in NOT_PLAYED for note in self.warnings)
 
+    @property
+    def or_more(self) -> str:
+        """What stands behind the most of a figure: nothing where all outcomes were simulated, else " or more"."""
+        return "" if self.tells_ends else " or more"
+
     def may_be_endless(self, name: str) -> bool:
         """Tell whether nobody knows how large a figure gets at worst, though some may be told of it."""
         if self.figure(name) is None:

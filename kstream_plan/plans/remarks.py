@@ -104,7 +104,7 @@ def _cold_starts(plan: Plan, total: Totals, draws: Draws | None) -> Iterator[Not
     bound = "at least " if plan.lower_bound_lags.intersection(task_ids) else ""
     records = "an unknown number of" if total.cold_records is None else f"{bound}{total.cold_records:,}"
     cold = range_of(plan, "cold_handovers", draws)
-    ends = f" ({cold.least:,} to {cold.most:,})" if cold.least < cold.most else ""
+    ends = f" ({cold.least:,} to {cold.most:,}{plan.or_more})" if cold.least < cold.most else ""
     starts = f", in {len(total.cold):,}{ends} starts" if ends or len(total.cold) > len(task_ids) else ""
     longest_ms = plan.summary.max_cold_restore_ms
     lasts = "" if not longest_ms else f", the slowest for about {duration(longest_ms)}"

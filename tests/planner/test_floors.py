@@ -11,6 +11,7 @@ import pytest
 
 from kstream_plan.designs.classic.design import Classic
 from kstream_plan.model import Copy, Rates, TaskId
+from kstream_plan.model.snapshot import Stores
 from kstream_plan.planner import plan as planner
 from kstream_plan.planner.case import Case
 from kstream_plan.planner.loop import Rehearsal
@@ -133,6 +134,24 @@ def test_of_a_long_plan_that_nobody_waits_for_what_else_may_be_is_not_played(mon
     assert page.tone == "unknown"
     assert "ends-not-played" in [line.code for line in page.lines]
     assert plan_checked(snapshot) == whole
+
+
+@pytest.mark.parametrize(
+    ("stores", "sentence", "value"),
+    [
+        ("persistent", "In this simulation no task starts cold: ", "none in this simulation"),
+        (None, " cold starts or more if stores are in memory; ", " or more)"),
+    ],
+)
+def test_a_long_plan_does_not_say_that_no_other_outcome_starts_more_cold(
+    stores: Stores | None, sentence: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kstream_plan.planner.what_else._MANY_STEPS", 100)
+    snapshot = replace(scale_out(80, 6, 3, 1, standbys=1), stores=stores)
+    page = page_of(plan_checked(snapshot, long_ranges=False))
+    assert sentence in " ".join(page.sentences)
+    assert "Up to" not in page.sentences[0]
+    assert next(fact.value for fact in page.facts if fact.key == "cold").endswith(value)
 
 
 @pytest.mark.parametrize("standbys", [0, 3])

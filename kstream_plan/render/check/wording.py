@@ -81,7 +81,9 @@ def figures(plan: Plan) -> str:
         pauses = f"{at_once:,} unassigned at once, at most {duration(longest_ms)} each"
         return f"{length}, {count(summary.moves, 'move')}, {pauses}"
     least, most = plan.ends("cold_handovers")
-    cold = f"{span_to(least, most)} cold {'start' if most == 1 else 'starts'}" if most else "no cold starts"
+    cold = "no cold starts" if plan.tells_ends else "no cold starts in this simulation"
+    if most:
+        cold = f"{span_to(least, most)}{plan.or_more} cold {'start' if most == 1 else 'starts'}"
     tasks = {plan.group.tasks[start.task].task_id for start in cold_starts_of(plan)} if most else set()
     tasks.update(start.task_id for start in plan.unproven_starts)
     cold += f" of {count(len(tasks), 'task')}" * (0 < len(tasks) < most)

@@ -124,6 +124,10 @@ def _pause(alternative: Alternative) -> str:
     return pause_text(pause.ms, pause.least_ms, pause.most_ms or pause.ms, is_open=is_open)
 
 
+def _cold_starts(alternative: Alternative, starts: Range) -> str:
+    return f"{_count(alternative, starts)}{alternative.plan.or_more}"
+
+
 def _figure(name: str, field: str, show: Callable[[Alternative, Range], str] = _count) -> Figure:
     """Return the row of a figure of alternatives, which may be a range, a number, or unknown."""
 
@@ -153,7 +157,7 @@ _OF_STATE = (
     _figure("Stateful moves", "moves"),
     Figure("Longest pause of a task, summed", _pause, lambda way: longest_pause(way.plan, way.draws).most_ms),
     _figure("Most tasks paused at once", "paused_tasks_at_once"),
-    _figure("Cold starts", "cold_handovers"),
+    _figure("Cold starts", "cold_handovers", _cold_starts),
     _figure("Records to restore", "restored_records"),
     _figure(_EXTRA, "extra_copies"),
     _figure("Restores begun at once", "most_restores_begun"),

@@ -64,7 +64,7 @@ def _event_row(outcome: EventOutcome, may_restore: bool, end_ms: float, view: Pl
         event_text(outcome.event, view.names),
         f"{outcome.rebalances:,}",
         f"{'at least ' if may_restore and warm else ''}{warm}",
-        text_cell(span_to(outcome.cold_handovers, most), tone),
+        text_cell(f"{span_to(outcome.cold_handovers, most)}{view.plan.or_more * bool(most)}", tone),
         balanced,
     )
 
@@ -111,7 +111,7 @@ def _now_row(view: PlanView, setting: str) -> Row:
     summary, cold = plan.summary, view.figure("cold_handovers")
     last = [duration(summary.paused_task_ms), f"{summary.moves:,}"]
     if not plan.is_of_workers:
-        last = [count_range(*view.figure("peak_extra_copies")), span_to(cold.least, cold.most)]
+        last = [count_range(*view.figure("peak_extra_copies")), f"{span_to(cold.least, cold.most)}{plan.or_more}"]
     lasts = _duration(*view.figure("duration_ms")) if plan.verdict.kind == "settled" else "does not settle"
     name = f"{setting_text(setting, getattr(plan.config, setting))} (now)"
     return text_row(name, lasts, f"{summary.rebalances:,}", *last, tone="dim")
