@@ -81,9 +81,12 @@ class OtherPlay:
         return self.ends(in_figures(self._other_case()))
 
     def ends(self, played: InFigures) -> Ends:
-        """Return the figures of what comes of it; if stores are in memory, which is unknown, more may start cold."""
+        """Return the figures of what comes of it; if stores are in memory, which is unknown, more may start cold.
+
+        With stores in memory no state is left over, whenever that is deleted: it is as in the likely case.
+        """
         ends = _ends(played)
-        if not _stores_matter(self.case, played):
+        if self.options.cleaning != "likely" or not _stores_matter(self.case, played):
             return ends
         in_memory = replace(self, case=_in_memory(self.case))()
         return {**ends, _MOST_COLD: max(ends[_MOST_COLD] or 0, in_memory[_MOST_COLD] or 0)}
@@ -199,9 +202,9 @@ class WhatElse:
         always += self._with_other_copies(play, waiting)
         always += self._events_otherwise()
         plays: dict[str, Sequence[Callable[[], Ends]]] = {_ALWAYS: always}
-        if _stores_matter(case, play.plan):
-            plays[_IN_MEMORY] = [self._other(case=_in_memory(case))]
         codes = {note.code for note in outcome.warnings}
+        if _stores_matter(case, play.plan) or (LEFT_OVER_CLEANUP in codes and _stores_unknown(case)):
+            plays[_IN_MEMORY] = [self._other(case=_in_memory(case))]
         if LEFT_OVER_CLEANUP in codes:
             plays[LEFT_OVER_CLEANUP] = [self._cleaned(when) for when in outcome.cleanings]
         if LATE_FOLLOW_UP in codes:
@@ -357,10 +360,14 @@ class WhatElse:
 
 def _stores_matter(case: Case, played: InFigures) -> bool:
     """Tell whether more may start cold if stores are in memory, and whether they are is unknown."""
-    if case.snapshot.stores not in (None, "mixed") or case.options.proofs == "none":
+    if not _stores_unknown(case):
         return False
     facts = {start.evidence.fact for start in played.unproven_starts}
     return bool(played.summary.hops) or Fact.STORES_UNKNOWN in facts
+
+
+def _stores_unknown(case: Case) -> bool:
+    return case.snapshot.stores in (None, "mixed") and case.options.proofs != "none"
 
 
 def _in_memory(case: Case) -> Case:
