@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from kstream_plan.model import Note
 from kstream_plan.model.answer import Answer
 from kstream_plan.plans import FigureRange, Plan
+from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, UnprovenStart
 from kstream_plan.plans.plan import PAUSES
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.check import check_all, check_plan
@@ -22,6 +23,7 @@ from kstream_plan.policy.limits import Level, Limit, Policy, Waiver
 from kstream_plan.policy.rules import RULES
 from kstream_plan.render.check import REPORTS
 from kstream_plan.render.check.table import table_report
+from kstream_plan.render.check.wording import figures
 from kstream_plan.render.pages.check import check_page
 from tests.helpers import plan_cases
 from tests.helpers.schemas import validator
@@ -203,3 +205,24 @@ def test_several_plans_are_counted_by_their_answers() -> None:
     plans = [checked(result, max_moves=Limit(limit)) for limit in (19, 20, 25)]
     text = table_report(check_all(plans, NOW))
     assert text.startswith("NO: 3 applications, 1 breaks the policy, 1 unknown, 1 passed\n")
+
+
+def test_beside_a_rule_that_is_unknown_a_likely_duration_is_not_called_kept_without_its_condition() -> None:
+    result = ranged("moves")
+    assert result.summary.duration_is == "probes"
+    limits = {"max_moves": Limit(result.summary.moves), "max_duration": Limit(10**12)}
+    item = checked(result, **limits)
+    assert (item.answer, finding(item, "max_duration").answer) == (Answer.UNKNOWN, Answer.YES)
+    assert "max_duration is kept if copies are caught up at the next probe" in " ".join(check_page(item).sentences)
+
+
+def test_cold_starts_of_another_outcome_are_not_those_of_the_tasks_of_this_one() -> None:
+    known = replace(likely(), unproven_starts=())
+    assert not known.summary.cold_handovers
+    evidence = Evidence(known=Known.UNKNOWN, fact=Fact.STORES_UNKNOWN, words="stores are unknown")
+    start = UnprovenStart(task_id=known.group.tasks[0].task_id, process_id="p", at_ms=0, evidence=evidence)
+    unproven = (start, start)
+    for most, words in ((2, "0 to 2 cold starts of 1 task"), (7, "0 to 7 cold starts")):
+        ranges = (FigureRange("cold_handovers", 0, most),)
+        plan = replace(known, unproven_starts=unproven, summary=replace(known.summary, ranges=ranges))
+        assert figures(plan).endswith(words)

@@ -86,7 +86,8 @@ def figures(plan: Plan) -> str:
         cold = f"{span_to(least, most)}{plan.or_more} cold {'start' if most == 1 else 'starts'}"
     tasks = {plan.group.tasks[start.task].task_id for start in cold_starts_of(plan)} if most else set()
     tasks.update(start.task_id for start in plan.unproven_starts)
-    cold += f" of {count(len(tasks), 'task')}" * (0 < len(tasks) < most)
+    if most == summary.cold_handovers + len(plan.unproven_starts):  # else another outcome has the most
+        cold += f" of {count(len(tasks), 'task')}" * (0 < len(tasks) < most)
     parts = [length, f"{count(summary.moves, 'move')}{' in the end' * (summary.hops > summary.moves)}", cold]
     pause = longest_pause(plan)
     if pause.restores_ms and pause.most_ms is not None:

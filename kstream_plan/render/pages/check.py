@@ -43,7 +43,7 @@ def check_page(checkup: CheckedPlan, *, verbose: bool = False, warnings_too: boo
         title=f"{names.escape(checkup.application_id)}: {wording.members_text(checkup.plan)}",
         tone=answer_tone(answer),
         answer=answer,
-        sentences=(_sentence(checkup, warnings_too=warnings_too),),
+        sentences=(_sentence(checkup, answer, warnings_too=warnings_too),),
         facts=tuple(_facts(checkup)),
         source="; ".join(["snapshot: " + wording.origin(checkup), *filter(None, [names.escape(checkup.source)])]),
         tables=tuple(_tables(checkup, names, verbose=verbose)),
@@ -51,7 +51,7 @@ def check_page(checkup: CheckedPlan, *, verbose: bool = False, warnings_too: boo
     )
 
 
-def _sentence(checkup: CheckedPlan, *, warnings_too: bool) -> str:
+def _sentence(checkup: CheckedPlan, answer: Answer, *, warnings_too: bool) -> str:
     """Return which rules are broken or unknown: those that count for the answer first."""
     if any(finding.invariant for finding in checkup.findings):
         return "The plan contradicts itself, so nothing that it says counts."
@@ -71,6 +71,10 @@ def _sentence(checkup: CheckedPlan, *, warnings_too: bool) -> str:
     )
     parts += would_tell(starts)
     parts += _violations(mild_violations, lambda number: f"{count(number, 'rule')} of level warning {is_are(number)}")
+    if answer is not Answer.NO and any(finding.likely for finding in checkup.of(Status.PASSED)):
+        parts.append(
+            "max_duration is kept if copies are caught up at the next probe; only --restore-rate would prove that."
+        )
     parts += [f"{count(waivers, 'rule')} waived."] if waivers else []
     return " ".join(parts)
 
@@ -89,8 +93,6 @@ def _nothing_broken(
         yield f"Only {ALWAYS} is checked, and kept{no_others}." if always else "The rule is kept."
     else:
         yield f"All {rules:,} rules are kept{always}."
-    if any(finding.likely for finding in checkup.of(Status.PASSED)):
-        yield "max_duration is kept if copies are caught up at the next probe; only --restore-rate would prove that."
 
 
 def _always(checkup: CheckedPlan) -> str:
