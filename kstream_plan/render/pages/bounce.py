@@ -193,7 +193,12 @@ def _facts(bounces: Bounces, names: Names) -> Iterator[Fact]:
     anyway = ", with what is still moving anyway" if bounces.goes_on else ""
     yield Fact("duration", "Duration", f"{_duration(way)}, from the {stop} until the group has settled{anyway}")
     yield Fact("rebalances", "Rebalances", count_range(*way.figures.rebalances))
-    yield Fact("cold", "Cold starts", cold.text, cold.tone)
+    if bounces.are_stores_unknown:
+        yield Fact(
+            "cold", "Cold starts", f"{cold.text} if stores are persistent", cold.tone if way.worst_cold else "unknown"
+        )
+    else:
+        yield Fact("cold", "Cold starts", cold.text, cold.tone)
     worst = way.longest_pause
     if worst.task_id is not None:
         pauses = f"in {count(worst.times, 'pause')}{' together' * (worst.times > 1)}"
@@ -226,6 +231,7 @@ def _table(bounces: Bounces, names: Names) -> Table:
     tasks = len(bounces.first.group.stateful)
     is_repeated = any(way.worst_cold > tasks for way in bounces.played)
     actions += ["cold starts: over all restarts, so a task may count more than once"] if is_repeated else []
+    actions += ["cold starts: if stores are persistent"] * bounces.are_stores_unknown
     actions += [] if bounces.best_safe is None else ["*: best safe way"]
     table = Table("Ways to restart", columns, rows, "; ".join(actions))
     return table if is_plural else table.leave_out("Wait between")

@@ -249,3 +249,12 @@ def test_exit_code_3_if_none_is_safe(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     out = tmp_path / "restarts.yaml"
     assert run(["bounce", "x.json", "--out", str(out), "-q"]) == 3
     assert not out.exists()
+
+
+def test_where_stores_are_unknown_no_cold_start_is_said_with_its_condition() -> None:
+    unknown = bounce(replace(_settled(), stores=None), 5_000)
+    [cold] = [fact for fact in bounce_page(unknown).facts if fact.key == "cold"]
+    assert (cold.value, cold.tone) == ("none if stores are persistent", "unknown")
+    assert "cold starts: if stores are persistent" in bounce_page(unknown).tables[0].note
+    [known] = [fact for fact in bounce_page(_case("within-the-time-out")).facts if fact.key == "cold"]
+    assert (known.value, known.tone) == ("none", "plain")
