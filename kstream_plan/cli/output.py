@@ -15,7 +15,7 @@ from typing import IO, BinaryIO, NamedTuple
 
 from kstream_plan.cli.color import takes_color
 from kstream_plan.cli.own_files import Sort, check_replaced
-from kstream_plan.errors import KstreamPlanError
+from kstream_plan.errors import KstreamPlanError, UsageError
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.text.escape import printable, to_encoding
 
@@ -108,6 +108,9 @@ def _discard(stream: IO[str]) -> None:
 
 def check_target(path: Path, option: str = "--out", sort: Sort = Sort.ANSWER) -> None:
     """Check before the work that ``path``, given by ``option``, can be written after it, with a file of this sort."""
+    if str(path) == "-":
+        fix = "name a file, such as /dev/stdout"
+        raise UsageError(f"{option} takes a file, and - stands for none", fix=fix)
     try:
         path.stat()
     except FileNotFoundError:

@@ -199,6 +199,16 @@ def test_usage_errors_are_exit_code_2_before_anything_is_read(
     assert not reader.asked
 
 
+@pytest.mark.parametrize("command", [("export-target", "plan.json"), ("assign", "snapshot.json")])
+def test_a_dash_is_no_file_to_write(
+    command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run([*command, "--out", "-"]) == 2
+    assert "--out takes a file, and - stands for none. Fix: name a file" in " ".join(capsys.readouterr().err.split())
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(("path", "message"), [("/no/such/folder/plan.json", "does not exist"), ("/", "is a folder")])
 def test_a_place_that_cannot_be_written_to_is_found_before_anything_is_read(
     reads: Any, capsys: pytest.CaptureFixture[str], path: str, message: str

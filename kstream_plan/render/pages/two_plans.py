@@ -1,4 +1,4 @@
-"""The page of two plans of one snapshot: their figures side by side, for neither follows the other."""
+"""The page of two plans of one snapshot: their figures side by side."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def two_plans_page(old: Plan, new: Plan) -> Page:
     )
     return Page(
         title=f"{names.escape(old.group.application_id)}: two plans of one snapshot",
-        sentences=("Both plans begin with the same snapshot, so neither follows the other.",),
+        sentences=("Both plans begin with the same snapshot: this is what each of them comes to.",),
         source=pages[0].source,
         tables=(Table("Figures of each plan", columns_of("Figure", "Old plan", "New plan"), rows),),
     )
