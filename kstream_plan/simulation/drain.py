@@ -269,7 +269,7 @@ def drain(
     on_now(at_once)
     if design_of(snapshot, options).announces:
         return _announced(at_once, snapshot, options, on_round)
-    waiting = plan_checked(snapshot, options, on_round=on_round)
+    waiting = plan_checked(snapshot, replace(options, floor=False, ranges=False), on_round=on_round)
     wait_ms = settled_after_ms(waiting, snapshot, when.at_ms)
     return Drain(
         **{each.name: getattr(at_once, each.name) for each in fields(DrainNow)},
