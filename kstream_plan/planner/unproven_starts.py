@@ -587,7 +587,10 @@ def _last_to_look_at(rounds: Sequence[Round]) -> int:
 
 def _columns(steps: RoundSteps, kinds: Sequence[int], names: Sequence[str]) -> Iterator[tuple[int, ...]]:
     """Yield the fields of these names of the steps of some kinds, as :func:`~kstream_plan.plans.step_rows.row_type`."""
-    rows = steps.rows[are(steps.rows["kind"], *kinds)]
+    which = are(steps.rows["kind"], *kinds)
+    if not which.any():
+        return iter(())
+    rows = steps.rows[which]
     return zip(*(rows[name].tolist() for name in names), strict=True)
 
 

@@ -31,7 +31,7 @@ class HoldingsLog:
         self._made: dict[int, Outcome] = {}
         self._told: set[int] = set()
         self._replayed = -1
-        self._replay = replay(group, initial, self._rows_after(-1))
+        self._replay = replay(group, initial, _rows_after(self._rounds, -1))
 
     def add(self, steps: RoundSteps, *, warmups: int, temporary: int) -> tuple[LoggedHoldings, LoggedHoldings]:
         """Add a round; return what it decides, and what is held after it.
@@ -97,12 +97,7 @@ class HoldingsLog:
 
     def _begin_after(self, known: int) -> None:
         held = self._initial if known < 0 else self._made[known].assigned
-        self._replay, self._replayed = replay(self.group, held, self._rows_after(known)), known
-
-    def _rows_after(self, number: int) -> Iterator[RoundSteps]:
-        """Yield the rows of each round after this one, also of those that are added meanwhile."""
-        while (number := number + 1) < len(self._rounds):
-            yield self._rounds[number]
+        self._replay, self._replayed = replay(self.group, held, _rows_after(self._rounds, known)), known
 
 
 class LoggedHoldings(LazyHoldings):
@@ -120,3 +115,9 @@ class LoggedHoldings(LazyHoldings):
 def _made(log: HoldingsLog, number: int, field: Literal["decided", "assigned"]) -> tuple[Holding, ...]:
     outcome = log.outcome(number)
     return outcome.decided if field == "decided" else outcome.assigned
+
+
+def _rows_after(rounds: Sequence[RoundSteps], number: int) -> Iterator[RoundSteps]:
+    """Yield the rows of each round after this one, also of those that are added meanwhile."""
+    while (number := number + 1) < len(rounds):
+        yield rounds[number]

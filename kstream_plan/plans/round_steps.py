@@ -48,7 +48,7 @@ class RoundSteps(Sequence[Step]):
             events = tuple([step for step in steps if not isinstance(step, KINDS)])
             return cls(maker, maker.rows(steps), events, stateless)
         if steps.maker.group is maker.group:
-            return replace(steps, stateless=stateless)
+            return cls(steps.maker, steps.rows, steps.events, stateless)
         return cls(maker, maker.translated(steps.rows, steps.maker), steps.events, stateless)
 
     @classmethod

@@ -192,6 +192,35 @@ class Decided(NamedTuple):
     starts_any: bool
 
 
+class Stage:
+    """A decision on arrays, or a state: while it lasts, what is told of it can be made of them.
+
+    It does not know the arrays: what nobody looked at would keep them until the collector of cycles comes.
+    """
+
+    __slots__ = ("_number",)
+
+    def __init__(self) -> None:
+        self._number = 0
+
+    def ends(self) -> None:
+        """Begin with the next one."""
+        self._number += 1
+
+    def made_by(self, make: Callable[[], T]) -> Callable[[], T]:
+        """Return what makes something of the arrays as they are now, and no later."""
+        return partial(self._made, make, self._number)
+
+    def _made(self, make: Callable[[], T], number: int) -> T:
+        if self._number != number:
+            raise RuntimeError("the arrays have gone on since")
+        return make()
+
+
+def _outcome_of(decision: Decision) -> Outcome:
+    return Outcome(decision.decided_by(False), decision.held_after())
+
+
 class OnArrays:
     """A stretch of rounds of one group on arrays; a draft that a coordinator keeps.
 
@@ -205,12 +234,11 @@ class OnArrays:
         self._arrays = arrays
         self._target, self._short = decision.target, decision.short_standbys
         self._owned = Holdings.of(state.group, state.holdings)
-        self._log = HoldingsLog(state.group, tuple(self._owned.stateful), self._current)
+        self._log = HoldingsLog(state.group, tuple(self._owned.stateful), partial(_outcome_of, arrays.decision))
         self._running = RunningBalance(state.group, arrays.decision.spread)
         self._counted = no_owners(state.group)
         self._pace: Pace | None = None
-        #: how many decisions there were, and how often time went on
-        self._decisions = self._lapses = 0
+        self._this_decision, self._this_state = Stage(), Stage()
 
     def decide(self, maker: StepMaker, at_ms: int, *, times_alone: bool) -> Decided:
         """Decide, withhold what its owner has to give up first, and tell the steps unless ``times_alone`` are told.
@@ -220,11 +248,12 @@ class OnArrays:
         group, decision, writer = self.state.group, self._arrays.decision, self._arrays.steps
         self._arrays.decide(self._owned.owners)
         stateless = self._arrays.stateless
-        self._decisions += 1
+        self._this_decision.ends()
         movement = decision.movement
         steps: RoundSteps | tuple[()] = ()
         if times_alone:
-            decided, held = (self._lazy_holdings(make) for make in (self._decided, decision.held_after))
+            decided_by_consumer = partial(decision.decided_by, False)
+            decided, held = (self._lazy_holdings(make) for make in (decided_by_consumer, decision.held_after))
         else:
             writer.write(at_ms)
             steps = RoundSteps(maker, self._rows())
@@ -239,7 +268,7 @@ class OnArrays:
                 consumers=consumers,
                 probing_rebalance=movement.movements > 0,
                 target=self._target,
-                movements=Movements(movement.movements, self._of_decision(movement.moved)),
+                movements=Movements(movement.movements, self._this_decision.made_by(movement.moved)),
                 short_standbys=self._short,
             ),
             transition=Transition(
@@ -282,9 +311,11 @@ class OnArrays:
         group, generation = state.group, state.generation + 1
         revoked = {task: group.instance_of[owner] for task, owner in arrays.decision.withheld().items()}
         arrays.advance.advance(lapse.from_ms, lapse.to_ms, generation, tick, clock.at_probes)
-        self._lapses += 1
+        self._this_state.ends()
         self._owned = self._all(
-            LazyHoldings(len(group.consumer_ids), self._of_state(arrays.copies.owned), arrays.decision.extra_copies),
+            LazyHoldings(
+                len(group.consumer_ids), self._this_state.made_by(arrays.copies.owned), arrays.decision.extra_copies
+            ),
             arrays.stateless.owners,
         )
         self.state = GroupState(
@@ -292,7 +323,7 @@ class OnArrays:
             generation=generation,
             at_ms=lapse.from_ms,
             holdings=self._owned,
-            copies=LazySequence(len(group.tasks), self._of_state(arrays.copies.as_copies)),
+            copies=LazySequence(len(group.tasks), self._this_state.made_by(arrays.copies.as_copies)),
             leader=state.leader,
             revoked=MappingProxyType(revoked),
             waiting=MappingProxyType(arrays.copies.unprocessed_input()),
@@ -314,30 +345,12 @@ class OnArrays:
         deletions = copies.flagged(steps.deletions) | copies.flagged(advance.deletions)
         return copies.flagged(steps.races), deletions, copies.flagged(advance.ready)
 
-    def _current(self) -> Outcome:
-        return Outcome(self._decided(), self._arrays.decision.held_after())
-
-    def _decided(self) -> tuple[Holding, ...]:
-        return self._arrays.decision.decided_by(False)
-
     def _all(self, stateful: LazyHoldings, owners: Owners) -> Holdings:
         return Holdings(stateful, self.state.group.stateless, owners)
 
     def _lazy_holdings(self, make: Callable[[], tuple[Holding, ...]], length: int | None = None) -> LazyHoldings:
         length = len(self.state.group.consumer_ids) if length is None else length
-        return LazyHoldings(length, self._of_decision(make), self._arrays.decision.extra_copies)
-
-    def _of_decision(self, make: Callable[[], T]) -> Callable[[], T]:
-        return partial(self._made, make, self._decisions, "_decisions")
-
-    def _of_state(self, make: Callable[[], T]) -> Callable[[], T]:
-        return partial(self._made, make, self._lapses, "_lapses")
-
-    def _made(self, make: Callable[[], T], number: int, of: str) -> T:
-        """Make something of the arrays as they are now, and no later."""
-        if getattr(self, of) != number:
-            raise RuntimeError("the arrays have gone on since")
-        return make()
+        return LazyHoldings(length, self._this_decision.made_by(make), self._arrays.decision.extra_copies)
 
 
 class Probes:
