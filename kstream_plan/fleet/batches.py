@@ -10,12 +10,13 @@ import traceback
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from kstream_plan.errors import KstreamPlanError
 
-Item = TypeVar("Item")
 Result = TypeVar("Result")
+#: Packed items, each with its place among all.
+Batch: TypeAlias = list[tuple[int, bytes]]
 
 #: Quick rather than small: what is sent is needed once.
 _LEVEL = 1
@@ -36,14 +37,14 @@ class Answer(Generic[Result]):
     unexpected: str = ""
 
 
-def dealt(items: Sequence[Item], costs: Sequence[float], cores: int) -> list[bytes]:
-    """Deal the items, in their order, into batches for so many cores.
+def dealt(items: Sequence[bytes], costs: Sequence[float], cores: int) -> list[Batch]:
+    """Deal packed items, in their order, into batches for so many cores.
 
     The last ones are small, so that all cores end together; the first ones not so large that nobody sees how far it is.
     """
     left = sum(costs)
     largest, smallest = (left / (number * cores) for number in _BATCHES_PER_CORE)
-    batches: list[list[tuple[int, Item]]] = []
+    batches: list[Batch] = []
     room = 0.0
     for place, (item, cost) in enumerate(zip(items, costs, strict=True)):
         if room <= 0:
@@ -52,16 +53,16 @@ def dealt(items: Sequence[Item], costs: Sequence[float], cores: int) -> list[byt
         batches[-1].append((place, item))
         room -= cost
         left -= cost
-    return [packed(batch) for batch in batches]
+    return batches
 
 
-def worked(work: Callable[[Any], Any], batch: bytes, *, keep_going: bool) -> list[bytes]:
+def worked(work: Callable[[Any], Any], batch: Batch, *, keep_going: bool) -> list[bytes]:
     """Do the work for every item of a batch; without ``keep_going`` the first error ends the batch."""
     answers = []
-    for place, item in unpacked(batch):
+    for place, item in batch:
         answer: Answer[Any]
         try:
-            answer = Answer(place, work(item))
+            answer = Answer(place, work(unpacked(item)))
         except KstreamPlanError as error:
             answer = Answer(place, error=error)
         except Exception:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from heapq import merge
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
 
@@ -64,7 +66,7 @@ def read(
     debug: bool = False,
     stdin: BinaryIO | None = None,
     meanwhile: Callable[[int, SparkContext], AbstractContextManager[Any]] = lambda _number, _context: nullcontext(),
-    then: Callable[[tuple[Outcome, ...], SparkContext], Any] | None = None,
+    then: Callable[[Iterator[Outcome], SparkContext], Sequence[Outcome]] | None = None,
 ) -> tuple[Outcome, ...]:
     """Read the newest snapshot of every application that is selected (page ``snapshots``).
 
@@ -85,7 +87,8 @@ def read(
         stdin: what ``-`` stands for, by default the process's standard input.
         meanwhile: called with the number of rows that count and the Spark that runs; within the context that it returns
             they become snapshots, and ``then`` is called.
-        then: called with what is returned and the Spark that runs, before that ends.
+        then: called with what is returned, each made when it is asked for, and the Spark that runs, before that ends;
+            what it returns is returned instead.
 
     Returns:
         One outcome per application, sorted by its id. With ``keep_going`` some may be errors; an error that cannot be
@@ -113,11 +116,9 @@ def read(
                 found = _with_lags(context, histories, found, lags_tolerance_ms, rates_over_ms)
             with meanwhile(len(found.rows), context):
                 by_application, broken = _by_application(found.rows), found.errors
-                del found  # a row takes more memory than its snapshot, and lives no longer than until that is made
+                del found  # a row lives no longer than until its snapshot is made
                 outcomes = _outcomes(by_application, broken, lags_as_reported, measured, keep_going)
-                if then is not None:
-                    then(outcomes, context)
-    return outcomes
+                return tuple(outcomes) if then is None else tuple(then(outcomes, context))
 
 
 class Files(NamedTuple):
@@ -337,21 +338,27 @@ def _outcomes(
     lags_as_reported: bool,
     measured: Measurements | None,
     keep_going: bool,
-) -> tuple[Outcome, ...]:
-    """Return what comes of the rows of each application, which are gone then."""
-    outcomes: list[tuple[str, Outcome]] = [(error.application_id or "", error) for error in errors]
-    while by_application:
-        (application_id, _), rows = by_application.popitem()
+) -> Iterator[Outcome]:
+    """Yield what comes of the rows of each application, which are gone then.
+
+    Raises:
+        SnapshotError: the first one, unless it is to ``keep_going``.
+    """
+
+    def outcome_of(group: tuple[str, str]) -> Outcome:
         try:
-            outcomes.append((application_id, _only_snapshot(rows, lags_as_reported, measured)))
+            return _only_snapshot(by_application.pop(group), lags_as_reported, measured)
         except SnapshotError as error:
-            outcomes.append((application_id, error))
-    outcomes.sort(key=lambda outcome: (outcome[0], str(outcome[1]) if isinstance(outcome[1], SnapshotError) else ""))
-    if not keep_going:
-        for _, outcome in outcomes:
-            if isinstance(outcome, SnapshotError):
-                raise outcome
-    return tuple(outcome for _, outcome in outcomes)
+            return error
+
+    made: list[tuple[str, Outcome]] = [(error.application_id or "", error) for error in errors]
+    made += [("", outcome_of(group)) for group in list(by_application) if not group[0]]
+    made.sort(key=lambda outcome: (outcome[0], str(outcome[1]) if isinstance(outcome[1], SnapshotError) else ""))
+    others = ((group[0], outcome_of(group)) for group in sorted(by_application))
+    for _, outcome in merge(made, others, key=itemgetter(0)):
+        if isinstance(outcome, SnapshotError) and not keep_going:
+            raise outcome
+        yield outcome
 
 
 def _only_snapshot(rows: Sequence[_SnapshotRow], lags_as_reported: bool, measured: Measurements | None) -> Snapshot:

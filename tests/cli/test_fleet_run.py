@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -156,21 +157,28 @@ def test_python_workers_start_while_rows_are_read_if_so_many_are_surely_worth_it
         return fleet_run.Job(prepare=id, work=islice, cost_ms=id)
 
     item = fleet_run.FleetRun(job, overrides(Settings()), SILENCE, keep_going=False)
-    for applications, starts in ((3, False), (1_199, False), (1_200, True)):
+    cores = spark.sparkContext.defaultParallelism
+    enough = math.ceil(800 * cores / (cores - 1))
+    for applications, starts in ((3, False), (enough - 1, False), (enough, True)):
         with item.start_workers(applications, spark.sparkContext):
             assert bool(asked) is starts
 
 
-def test_what_cannot_be_read_is_the_error_though_workers_start(
-    with_broken_ones: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_what_cannot_be_read_is_the_error_though_workers_start_and_settings_are_wrong_before(
+    with_broken_ones: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / "settings").mkdir()
+    for ending in ("properties", "yaml"):  # of the application before: which of them counts?
+        (tmp_path / "settings" / f"application-00000.{ending}").touch()
     said = []
     for worth in (10**9, 0):
         monkeypatch.setattr(fleet_run, "WORTH_MS", worth)
-        assert run(["assign", with_broken_ones, "--quiet"]) == 1
+        command = ["assign", with_broken_ones, "--streams-config", str(tmp_path / "settings"), "--quiet"]
+        assert run(command) == 1
         said.append(capsys.readouterr())
     assert said[0] == said[1]
     assert said[0].err.count("error:") == 1
+    assert "end_offset_sum" in said[0].err
 
 
 def test_random_applications_of_every_kind_are_planned_as_each_alone(

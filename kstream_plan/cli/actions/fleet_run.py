@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import tempfile
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from kstream_plan.cli.actions.each_application import Work, application_id_of, each_application
 from kstream_plan.cli.actions.overrides import Overrides
@@ -19,7 +21,7 @@ from kstream_plan.cli.actions.results import ResultsRequest, rows_of, unreadable
 from kstream_plan.cli.progress import SILENCE, Report
 from kstream_plan.documents.results import row_of, spark_columns
 from kstream_plan.errors import KstreamPlanError, SnapshotError, SparkError
-from kstream_plan.fleet.batches import Answer, answers, dealt, packed, worked
+from kstream_plan.fleet.batches import Answer, Batch, answers, dealt, packed, unpacked, worked
 from kstream_plan.model import Snapshot
 from kstream_plan.render.text.numbers import count
 from kstream_plan.simulation.processes import processors
@@ -29,8 +31,9 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 
-#: Less work than this (:func:`~kstream_plan.simulation.draws.work_of_one_ms`) is done before Python workers have begun.
-WORTH_MS = 6_000
+#: Other cores have to take so much work (:func:`~kstream_plan.simulation.draws.work_of_one_ms`) over, or it is done
+#: sooner without Python workers, which have to start.
+WORTH_MS = 4_000
 #: What an application takes at least.
 _LEAST_MS = 5
 #: Up to so many bytes what is saved is kept in memory, packed, until it is written.
@@ -70,6 +73,13 @@ class JobContext(NamedTuple):
     only: bool = False
 
 
+class _QueuedItem(NamedTuple):
+    place: int
+    application_id: str
+    packed_item: bytes
+    cost_ms: float
+
+
 @dataclass(frozen=True, slots=True)
 class Job(Generic[Item, Result]):
     """What is done with each application.
@@ -81,13 +91,6 @@ class Job(Generic[Item, Result]):
     prepare: Callable[[Snapshot], Item]
     work: Callable[[Item, JobContext], Result]
     cost_ms: Callable[[Snapshot], float]
-
-
-class _QueuedItem(NamedTuple):
-    place: int
-    application_id: str
-    item: Any
-    cost_ms: float
 
 
 class FleetRun(Generic[Item, Result]):
@@ -114,58 +117,70 @@ class FleetRun(Generic[Item, Result]):
         self._work: Work[Result] | None = None
         self._json_lines = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - it is gone with this
         self._sizes: list[int] = []
-        self._last: list[Item] = []
+        self._last: list[Callable[[], Item]] = []
+        #: by application: how many of its rows do not count; ``None``: unknown
+        self.older: dict[str, int | None] = {}
 
     @cached_property
     def _job(self) -> Job[Item, Result]:
         return self._make_job()
 
     @cached_property
-    def _on_batch(self) -> Callable[[bytes], list[bytes]]:
+    def _on_batch(self) -> Callable[[Batch], list[bytes]]:
         return partial(worked, partial(_run_packed, self._job.work), keep_going=self._keep_going)
 
     def start_workers(self, applications: int, context: SparkContext) -> AbstractContextManager[None]:
         """Start Python workers, as long as the context lasts, if so many applications are surely worth it."""
-        if applications * _LEAST_MS < WORTH_MS:
+        if not _is_worth(applications * _LEAST_MS, context):
             return nullcontext()
         from kstream_plan.snapshots.spark.executors import workers_started  # noqa: PLC0415 - loads Spark
 
-        return workers_started(context, self._on_batch, packed([]))
+        return workers_started(context, self._on_batch, [])
 
-    def __call__(self, outcomes: Sequence[Snapshot | SnapshotError], context: SparkContext) -> None:
-        """Do the work on the executors if it is much."""
+    def __call__(
+        self, outcomes: Iterator[Snapshot | SnapshotError], context: SparkContext
+    ) -> Sequence[Snapshot | SnapshotError]:
+        """Do the work on the executors if it is much; return what is left to :meth:`run`."""
         results = self._results
-        costs = [self._job.cost_ms(outcome) for outcome in outcomes if isinstance(outcome, Snapshot)]
-        if results is None and (len(costs) < 2 or sum(costs) < WORTH_MS):
-            return
+        outcomes, few, work_ms = self._noted(outcomes), list[Snapshot | SnapshotError](), 0.0
+        while results is None and (len(few) < 2 or not _is_worth(work_ms, context)):
+            if (outcome := next(outcomes, None)) is None:
+                return few
+            few.append(outcome)
+            work_ms += self._job.cost_ms(outcome) if isinstance(outcome, Snapshot) else 0
         from kstream_plan.snapshots.spark.executors import executor_cores, on_executors  # noqa: PLC0415 - loads Spark
 
-        target, cores = None if results is None else results.open_data_set(context), executor_cores(context)
-        if results is None and cores < 2:
-            return
-        self._settings.files.check_used([application_id_of(outcome) for outcome in outcomes])
-        to_send, errors = self._prepare(outcomes)
-        batches = dealt([item.item for item in to_send], [item.cost_ms for item in to_send], cores)
-        report_progress = partial(self._progress, f"working on {count(len(to_send), 'application')}")
+        target = None if results is None else results.open_data_set(context)
+        queue, errors = self._prepare(chain(few, outcomes))
+        self._settings.files.check_used(self.older)
+        batches = dealt([item.packed_item for item in queue], [item.cost_ms for item in queue], executor_cores(context))
         with on_executors(context, self._on_batch, batches) as batch_run:
-            batch_run.make(report_progress)
+            batch_run.make(partial(self._progress, f"working on {count(len(queue), 'application')}"))
             lighter = results.lighter if results is not None else None
-            work = self._collect(to_send, errors, answers(batch_run.fetched(lighter)))
+            work = self._collect(queue, errors, answers(batch_run.fetched(lighter)))
             if results is not None and target is not None:
                 error_rows = [row_of(unreadable(error)) for error in work.errors]
                 target.write(batch_run.frame(rows_of, spark_columns(), error_rows), results.form)
         self._work = work
+        return ()
+
+    def _noted(self, outcomes: Iterable[Snapshot | SnapshotError]) -> Iterator[Snapshot | SnapshotError]:
+        for outcome in outcomes:
+            self.older[application_id_of(outcome)] = outcome.older if isinstance(outcome, Snapshot) else 0
+            yield outcome
 
     def run(self, outcomes: Sequence[Snapshot | SnapshotError]) -> Work[Result]:
         """Return what comes of the applications, working on them now if that is not done yet."""
         if self._work is not None:
             return self._work
+        outcomes = [*self._noted(outcomes)]
         only = len(outcomes) == 1
 
         def work_on(snapshot: Snapshot, number: int) -> Result:
             place = "" if only else f" ({number + 1:,} of {len(outcomes):,})"
+            context = JobContext(self._progress, processors(), place, only)
             item = self._job.prepare(snapshot)
-            return self._keep(item, _pack(self._job.work(item, JobContext(self._progress, processors(), place, only))))
+            return self._keep(lambda: item, _pack(self._job.work(item, context)))
 
         return each_application(outcomes, self._settings, work_on, keep_going=self._keep_going)
 
@@ -176,29 +191,34 @@ class FleetRun(Generic[Item, Result]):
             yield zlib.decompress(self._json_lines.read(size)).decode()
 
     def _prepare(
-        self, outcomes: Sequence[Snapshot | SnapshotError]
+        self, outcomes: Iterator[Snapshot | SnapshotError]
     ) -> tuple[list[_QueuedItem], dict[int, KstreamPlanError]]:
-        """Return what is sent, up to the first error unless it is gone on, and the errors by place."""
-        to_send: list[_QueuedItem] = []
+        """Return what is sent, up to the first error unless it is gone on, and the errors by place.
+
+        A snapshot takes 30 times the memory of what is sent of it, and lives no longer than until that is made.
+        """
+        queue: list[_QueuedItem] = []
         errors: dict[int, KstreamPlanError] = {}
         for place, outcome in enumerate(outcomes):
+            application_id = application_id_of(outcome)
             try:
                 if isinstance(outcome, KstreamPlanError):
                     raise outcome
                 snapshot = self._settings.apply(outcome)
-                item, cost_ms = self._job.prepare(snapshot), self._job.cost_ms(snapshot)
-                to_send.append(_QueuedItem(place, application_id_of(outcome), item, cost_ms))
+                item = packed(self._job.prepare(snapshot))
+                queue.append(_QueuedItem(place, application_id, item, self._job.cost_ms(snapshot)))
             except KstreamPlanError as error:
                 if isinstance(outcome, Snapshot):
-                    error.came_up_in(application_id_of(outcome))
+                    error.came_up_in(application_id)
                 errors[place] = error
                 if not self._keep_going:
+                    deque(outcomes, maxlen=0)  # what cannot be read is the error before any other
                     break
-        return to_send, errors
+        return queue, errors
 
     def _collect(
         self,
-        to_send: Sequence[_QueuedItem],
+        queue: Sequence[_QueuedItem],
         errors: dict[int, KstreamPlanError],
         batch_answers: Iterable[Answer[PackedResult[Result]]],
     ) -> Work[Result]:
@@ -206,26 +226,26 @@ class FleetRun(Generic[Item, Result]):
         answer_count = 0
         for answer in batch_answers:
             answer_count += 1
-            item = to_send[answer.place]
+            item = queue[answer.place]
             if answer.error is not None:
                 answer.error.came_up_in(item.application_id)
                 errors[item.place] = answer.error
                 if not self._keep_going:
                     break
             elif answer.result is not None:
-                results.append(self._keep(item.item, answer.result))
+                results.append(self._keep(partial(unpacked, item.packed_item), answer.result))
         if errors and not self._keep_going:
             raise errors[min(errors)]
-        if lost_count := len(to_send) - answer_count:
+        if lost_count := len(queue) - answer_count:
             message = f"Spark has lost what came of {count(lost_count, 'application')}"
             raise SparkError(message, fix="check the disks of its executors, and run it again")
         return Work(results, [errors[place] for place in sorted(errors)])
 
     def rerun_single(self) -> Result:
         """Do the work on the last application that came out well once more, as if it were the only one."""
-        return self._job.work(self._last[0], JobContext(self._progress, processors(), only=True))
+        return self._job.work(self._last[0](), JobContext(self._progress, processors(), only=True))
 
-    def _keep(self, item: Item, packed_result: PackedResult[Result]) -> Result:
+    def _keep(self, item: Callable[[], Item], packed_result: PackedResult[Result]) -> Result:
         """Put the JSON away."""
         self._last = [item]
         try:
@@ -237,6 +257,13 @@ class FleetRun(Generic[Item, Result]):
             ) from None
         self._sizes.append(len(packed_result.json))
         return packed_result.result
+
+
+def _is_worth(work_ms: float, context: SparkContext) -> bool:
+    """Tell whether several cores are sooner done with so much work, though Python workers have to start."""
+    from kstream_plan.snapshots.spark.executors import executor_cores  # noqa: PLC0415 - loads Spark
+
+    return work_ms * (1 - 1 / executor_cores(context)) >= WORTH_MS
 
 
 def _run_packed(work: Callable[[Item, JobContext], Result], item: Item) -> PackedResult[Result]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Sequence
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -29,10 +30,12 @@ if TYPE_CHECKING:
 
 
 class SnapshotHandler(Protocol):
-    """What is done with what was read while Spark is still there."""
+    """What is done with what is read while Spark is still there."""
 
-    def __call__(self, outcomes: Sequence[Snapshot | SnapshotError], context: SparkContext) -> None:
-        """Do it."""
+    def __call__(
+        self, outcomes: Iterator[Snapshot | SnapshotError], context: SparkContext
+    ) -> Sequence[Snapshot | SnapshotError]:
+        """Do it; return what is still to be done. Each outcome is made when it is asked for."""
         ...
 
     def start_workers(self, applications: int, context: SparkContext) -> AbstractContextManager[None]:
@@ -106,29 +109,47 @@ def read_snapshots(
     """Read what is under the paths, as a command is asked to.
 
     ``stdin`` is what ``-`` stands for, if it was read already. Groups of other ``protocols`` are refused. ``handler``
-    is called with what is returned, and the Spark that read it. What plans is loaded while Java starts.
+    is called with it, and the Spark that reads it, and returns what is left. What plans is loaded while Java starts.
     """
     check_measuring(options, reads_stdin="-" in paths, other_options=paths)
     measures = measurements(options, options.now_ms)
     for module in ("kstream_plan.cli.actions.plan", module_of(options.assignor)):
         threading.Thread(target=import_module, args=(module,), daemon=True).start()
 
-    def accept(outcomes: Sequence[Snapshot | SnapshotError]) -> list[Snapshot | SnapshotError]:
+    def accept(outcomes: Iterable[Snapshot | SnapshotError]) -> Iterator[Snapshot | SnapshotError]:
         if measures is not None:
-            outcomes = _said_of_measures(outcomes, options, measures)
-        return [_accept(outcome, options, protocols) for outcome in outcomes]
+            outcomes = _said_of_measures(list(outcomes), options, measures)
+        return _accepted(iter(outcomes), options, protocols)
 
     if handler is None:
-        return accept(_read(paths, options, stdin=stdin, measured=measures))
-    accepted_outcomes: list[Snapshot | SnapshotError] | None = None
+        return list(accept(_read(paths, options, stdin=stdin, measured=measures)))
+    still_to_do: Sequence[Snapshot | SnapshotError] | None = None
 
-    def go_on(outcomes: Sequence[Snapshot | SnapshotError], context: SparkContext) -> None:
-        nonlocal accepted_outcomes
-        accepted_outcomes = accept(outcomes)
-        handler(accepted_outcomes, context)
+    def go_on(
+        outcomes: Iterator[Snapshot | SnapshotError], context: SparkContext
+    ) -> Sequence[Snapshot | SnapshotError]:
+        nonlocal still_to_do
+        still_to_do = handler(accept(outcomes), context)
+        return still_to_do
 
     outcomes = _read(paths, options, stdin=stdin, measured=measures, meanwhile=handler.start_workers, then=go_on)
-    return accept(outcomes) if accepted_outcomes is None else accepted_outcomes
+    return list(accept(outcomes)) if still_to_do is None else still_to_do
+
+
+def _accepted(
+    outcomes: Iterator[Snapshot | SnapshotError], options: PlansSnapshots, protocols: Collection[str]
+) -> Iterator[Snapshot | SnapshotError]:
+    """Yield the groups that the command can do something with, and the errors of others.
+
+    Raises:
+        SnapshotError: the first one, unless it is to keep going; what cannot be read is the error before any other.
+    """
+    for outcome in outcomes:
+        accepted = _accept(outcome, options, protocols)
+        if isinstance(accepted, SnapshotError) and not options.keep_going:
+            deque(outcomes, maxlen=0)
+            raise accepted
+        yield accepted
 
 
 def _accept(
@@ -147,9 +168,7 @@ def _accept(
     elif (options.assignor, options.protocol) != _DEFAULTS:
         message = f"is a {protocol} group: there {_DECIDES[protocol]} decides, not --assignor and --set protocol"
         error = SnapshotError(message, where=place, fix="leave them out", application_id=application_id)
-    if error is None or options.keep_going:
-        return error or outcome
-    raise error
+    return error or outcome
 
 
 def _read(paths: Sequence[str], options: PlansSnapshots, **if_given: Any) -> Sequence[Snapshot | SnapshotError]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Annotated, NamedTuple
 
@@ -35,7 +35,6 @@ from kstream_plan.documents.results import each_result, is_results_file, result_
 from kstream_plan.errors import KstreamPlanError, PlanFileError, SnapshotError, together
 from kstream_plan.fleet.figures import badness, by_figure
 from kstream_plan.fleet.where import Condition, check_name, conditions
-from kstream_plan.model import Snapshot
 from kstream_plan.plans.result import Result, result_of
 from kstream_plan.render.page import Page
 from kstream_plan.render.pages.fleet import fleet_page
@@ -162,22 +161,17 @@ def _plan_results(snapshots: Sequence[str], options: FleetOptions) -> list[Resul
         fleet_run = FleetRun(lambda: job, settings, progress, keep_going=True)
         outcomes = read_snapshots(snapshots, options, protocols=("classic", "streams", "connect"), handler=fleet_run)
         work = fleet_run.run(outcomes)
-    _tell_older(outcomes)
+    _tell_older(fleet_run.older)
     return [*(answer.result for answer in work.results), *map(unreadable, work.errors)]
 
 
-def _tell_older(outcomes: Sequence[Snapshot | SnapshotError]) -> None:
+def _tell_older(older: Mapping[str, int | None]) -> None:
     """Say of which applications only the newest of several snapshots counts."""
-    snapshots = [outcome for outcome in outcomes if isinstance(outcome, Snapshot)]
-    several_of = [
-        f"{printable(snapshot.state.group.application_id)}: {count(snapshot.older + 1, 'snapshot')}"
-        for snapshot in snapshots
-        if snapshot.older
-    ]
+    several_of = [f"{printable(name)}: {count(number + 1, 'snapshot')}" for name, number in older.items() if number]
     if several_of:
         newest_only = f"{'each time ' * (len(several_of) > 1)}the newest counts"
         write_stderr(f"note: {name_list(several_of)}, {newest_only} (of several clusters, ask about each alone)")
-    elif any(snapshot.older is None for snapshot in snapshots):
+    elif None in older.values():
         write_stderr("note: where an application has several snapshots, the newest counts")
 
 

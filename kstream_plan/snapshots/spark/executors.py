@@ -19,7 +19,7 @@ from kstream_plan.snapshots.spark.texts import explained
 from kstream_plan.version import __version__
 
 #: What is done with a batch: by its name in the worker, so that a function of a module, or a ``partial`` of one.
-OnBatch: TypeAlias = Callable[[bytes], list[bytes]]
+OnBatch: TypeAlias = Callable[[Any], list[bytes]]
 
 #: batches done, batches in all
 OnDone: TypeAlias = Callable[[int, int], None]
@@ -73,7 +73,7 @@ class Worked:
 
 
 @contextmanager
-def workers_started(context: SparkContext, work: OnBatch, batch: bytes) -> Iterator[None]:
+def workers_started(context: SparkContext, work: OnBatch, batch: Any) -> Iterator[None]:
     """Meanwhile have Python workers of this machine start and load what ``work`` needs; there is nothing in ``batch``.
 
     Whatever goes wrong with that goes wrong with the work too, and is told there.
@@ -91,7 +91,7 @@ def workers_started(context: SparkContext, work: OnBatch, batch: bytes) -> Itera
 
 
 @contextmanager
-def on_executors(context: SparkContext, work: OnBatch, batches: Sequence[bytes]) -> Iterator[Worked]:
+def on_executors(context: SparkContext, work: OnBatch, batches: Sequence[Any]) -> Iterator[Worked]:
     """Give what ``work`` returns for each batch, as long as the context lasts.
 
     A batch that Spark tries again counts once. Executors on other machines run the package that is installed there.
@@ -113,7 +113,7 @@ def _of_this_version(work: OnBatch) -> OnBatch:
     """Return the work for executors that have this version: code that goes along asks before any of theirs is run."""
     version, pickled_work = __version__, cloudpickle.dumps(work)
 
-    def checked(batch: bytes) -> list[bytes]:
+    def checked(batch: Any) -> list[bytes]:
         import pickle  # noqa: PLC0415 - this function is all that an executor has of this module
         import platform  # noqa: PLC0415
         import sys  # noqa: PLC0415
