@@ -20,7 +20,7 @@ from kstream_plan.cli.actions.overrides import Overrides
 from kstream_plan.cli.actions.results import ResultsRequest, rows_of, unreadable
 from kstream_plan.cli.progress import SILENCE, Report
 from kstream_plan.documents.results import row_of, spark_columns
-from kstream_plan.errors import KstreamPlanError, SnapshotError, SparkError
+from kstream_plan.errors import KstreamPlanError, SparkError
 from kstream_plan.fleet.batches import Answer, Batch, answers, dealt, packed, unpacked, worked
 from kstream_plan.model import Snapshot
 from kstream_plan.render.text.numbers import count
@@ -28,6 +28,8 @@ from kstream_plan.simulation.processes import processors
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+
+    from kstream_plan.snapshots.reading import Outcome
 
 Item = TypeVar("Item")
 
@@ -137,12 +139,11 @@ class FleetRun(Generic[Item, Result]):
 
         return workers_started(context, self._on_batch, [])
 
-    def __call__(
-        self, outcomes: Iterator[Snapshot | SnapshotError], context: SparkContext
-    ) -> Sequence[Snapshot | SnapshotError]:
+    def __call__(self, outcomes: Iterator[Outcome], context: SparkContext) -> Sequence[Outcome]:
         """Do the work on the executors if it is much; return what is left to :meth:`run`."""
         results = self._results
-        outcomes, few, work_ms = self._noted(outcomes), list[Snapshot | SnapshotError](), 0.0
+        outcomes, work_ms = self._noted(outcomes), 0.0
+        few: list[Outcome] = []
         while results is None and (len(few) < 2 or not _is_worth(work_ms, context)):
             if (outcome := next(outcomes, None)) is None:
                 return few
@@ -150,8 +151,8 @@ class FleetRun(Generic[Item, Result]):
             work_ms += self._job.cost_ms(outcome) if isinstance(outcome, Snapshot) else 0
         from kstream_plan.snapshots.spark.executors import executor_cores, on_executors  # noqa: PLC0415 - loads Spark
 
-        target = None if results is None else results.open_data_set(context)
         queue, errors = self._prepare(chain(few, outcomes))
+        target = None if results is None else results.open_data_set(context)
         self._settings.files.check_used(self.older)
         batches = dealt([item.packed_item for item in queue], [item.cost_ms for item in queue], executor_cores(context))
         with on_executors(context, self._on_batch, batches) as batch_run:
@@ -164,12 +165,12 @@ class FleetRun(Generic[Item, Result]):
         self._work = work
         return ()
 
-    def _noted(self, outcomes: Iterable[Snapshot | SnapshotError]) -> Iterator[Snapshot | SnapshotError]:
+    def _noted(self, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
         for outcome in outcomes:
             self.older[application_id_of(outcome)] = outcome.older if isinstance(outcome, Snapshot) else 0
             yield outcome
 
-    def run(self, outcomes: Sequence[Snapshot | SnapshotError]) -> Work[Result]:
+    def run(self, outcomes: Sequence[Outcome]) -> Work[Result]:
         """Return what comes of the applications, working on them now if that is not done yet."""
         if self._work is not None:
             return self._work
@@ -190,9 +191,7 @@ class FleetRun(Generic[Item, Result]):
         for size in self._sizes:
             yield zlib.decompress(self._json_lines.read(size)).decode()
 
-    def _prepare(
-        self, outcomes: Iterator[Snapshot | SnapshotError]
-    ) -> tuple[list[_QueuedItem], dict[int, KstreamPlanError]]:
+    def _prepare(self, outcomes: Iterator[Outcome]) -> tuple[list[_QueuedItem], dict[int, KstreamPlanError]]:
         """Return what is sent, up to the first error unless it is gone on, and the errors by place.
 
         A snapshot takes 30 times the memory of what is sent of it, and lives no longer than until that is made.

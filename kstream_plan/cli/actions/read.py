@@ -27,14 +27,13 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
     from kstream_plan.snapshots.metrics.measurements import Measurements
+    from kstream_plan.snapshots.reading import Outcome
 
 
 class SnapshotHandler(Protocol):
     """What is done with what is read while Spark is still there."""
 
-    def __call__(
-        self, outcomes: Iterator[Snapshot | SnapshotError], context: SparkContext
-    ) -> Sequence[Snapshot | SnapshotError]:
+    def __call__(self, outcomes: Iterator[Outcome], context: SparkContext) -> Sequence[Outcome]:
         """Do it; return what is still to be done. Each outcome is made when it is asked for."""
         ...
 
@@ -105,7 +104,7 @@ def read_snapshots(
     stdin: BinaryIO | None = None,
     protocols: Collection[str] = ("classic",),
     handler: SnapshotHandler | None = None,
-) -> Sequence[Snapshot | SnapshotError]:
+) -> Sequence[Outcome]:
     """Read what is under the paths, as a command is asked to.
 
     ``stdin`` is what ``-`` stands for, if it was read already. Groups of other ``protocols`` are refused. ``handler``
@@ -116,18 +115,16 @@ def read_snapshots(
     for module in ("kstream_plan.cli.actions.plan", module_of(options.assignor)):
         threading.Thread(target=import_module, args=(module,), daemon=True).start()
 
-    def accept(outcomes: Iterable[Snapshot | SnapshotError]) -> Iterator[Snapshot | SnapshotError]:
+    def accept(outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
         if measures is not None:
             outcomes = _said_of_measures(list(outcomes), options, measures)
         return _accepted(iter(outcomes), options, protocols)
 
     if handler is None:
         return list(accept(_read(paths, options, stdin=stdin, measured=measures)))
-    still_to_do: Sequence[Snapshot | SnapshotError] | None = None
+    still_to_do: Sequence[Outcome] | None = None
 
-    def go_on(
-        outcomes: Iterator[Snapshot | SnapshotError], context: SparkContext
-    ) -> Sequence[Snapshot | SnapshotError]:
+    def go_on(outcomes: Iterator[Outcome], context: SparkContext) -> Sequence[Outcome]:
         nonlocal still_to_do
         still_to_do = handler(accept(outcomes), context)
         return still_to_do
@@ -136,9 +133,7 @@ def read_snapshots(
     return list(accept(outcomes)) if still_to_do is None else still_to_do
 
 
-def _accepted(
-    outcomes: Iterator[Snapshot | SnapshotError], options: PlansSnapshots, protocols: Collection[str]
-) -> Iterator[Snapshot | SnapshotError]:
+def _accepted(outcomes: Iterator[Outcome], options: PlansSnapshots, protocols: Collection[str]) -> Iterator[Outcome]:
     """Yield the groups that the command can do something with, and the errors of others.
 
     Raises:
@@ -152,9 +147,7 @@ def _accepted(
         yield accepted
 
 
-def _accept(
-    outcome: Snapshot | SnapshotError, options: PlansSnapshots, protocols: Collection[str]
-) -> Snapshot | SnapshotError:
+def _accept(outcome: Outcome, options: PlansSnapshots, protocols: Collection[str]) -> Outcome:
     """Return a group that the command can do something with, or the error that says that it cannot."""
     if isinstance(outcome, SnapshotError) or outcome.group_protocol == "classic":
         return outcome
@@ -171,7 +164,7 @@ def _accept(
     return error or outcome
 
 
-def _read(paths: Sequence[str], options: PlansSnapshots, **if_given: Any) -> Sequence[Snapshot | SnapshotError]:
+def _read(paths: Sequence[str], options: PlansSnapshots, **if_given: Any) -> Sequence[Outcome]:
     return snapshots.read(
         paths,
         lags=options.lags or (),
@@ -186,8 +179,8 @@ def _read(paths: Sequence[str], options: PlansSnapshots, **if_given: Any) -> Seq
 
 
 def _said_of_measures(
-    outcomes: Sequence[Snapshot | SnapshotError], options: PlansSnapshots, measures: Measurements
-) -> Sequence[Snapshot | SnapshotError]:
+    outcomes: Sequence[Outcome], options: PlansSnapshots, measures: Measurements
+) -> Sequence[Outcome]:
     """Say what is known of the copies of each group, and of the scrapes once."""
     topologies(options).check_used(
         {outcome.state.group.application_id for outcome in outcomes if isinstance(outcome, Snapshot)}
@@ -198,9 +191,7 @@ def _said_of_measures(
     return outcomes if len(outcomes) == 1 else _said_once(outcomes, measures.notes)
 
 
-def _said_once(
-    outcomes: Sequence[Snapshot | SnapshotError], notes: Sequence[Note]
-) -> Sequence[Snapshot | SnapshotError]:
+def _said_once(outcomes: Sequence[Outcome], notes: Sequence[Note]) -> Sequence[Outcome]:
     """Say what is strange about the scrapes of several groups, and return the groups without it."""
     warn(note.message for note in notes)
     return [
