@@ -86,7 +86,7 @@ class OtherPlay:
         With stores in memory no state is left over, whenever that is deleted: it is as in the likely case.
         """
         ends = _ends(played)
-        if self.options.cleaning != "likely" or not _stores_matter(self.case, played):
+        if self.options.cleaning != self.case.options.cleaning or not _stores_matter(self.case, played):
             return ends
         in_memory = replace(self, case=_in_memory(self.case))()
         return {**ends, _MOST_COLD: max(ends[_MOST_COLD] or 0, in_memory[_MOST_COLD] or 0)}
