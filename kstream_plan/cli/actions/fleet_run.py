@@ -142,16 +142,16 @@ class FleetRun(Generic[Item, Result]):
     def __call__(self, outcomes: Iterator[Outcome], context: SparkContext) -> Sequence[Outcome]:
         """Do the work on the executors if it is much; return what is left to :meth:`run`."""
         results = self._results
-        outcomes, work_ms = self._noted(outcomes), 0.0
-        few: list[Outcome] = []
-        while results is None and (len(few) < 2 or not _is_worth(work_ms, context)):
+        outcomes, work_ms = self._note_each(outcomes), 0.0
+        first_outcomes: list[Outcome] = []
+        while results is None and (len(first_outcomes) < 2 or not _is_worth(work_ms, context)):
             if (outcome := next(outcomes, None)) is None:
-                return few
-            few.append(outcome)
+                return first_outcomes
+            first_outcomes.append(outcome)
             work_ms += self._job.cost_ms(outcome) if isinstance(outcome, Snapshot) else 0
         from kstream_plan.snapshots.spark.executors import executor_cores, on_executors  # noqa: PLC0415 - loads Spark
 
-        queue, errors = self._prepare(chain(few, outcomes))
+        queue, errors = self._prepare(chain(first_outcomes, outcomes))
         target = None if results is None else results.open_data_set(context)
         self._settings.files.check_used(self.older)
         batches = dealt([item.packed_item for item in queue], [item.cost_ms for item in queue], executor_cores(context))
@@ -165,7 +165,7 @@ class FleetRun(Generic[Item, Result]):
         self._work = work
         return ()
 
-    def _noted(self, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
+    def _note_each(self, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
         for outcome in outcomes:
             self.older[application_id_of(outcome)] = outcome.older if isinstance(outcome, Snapshot) else 0
             yield outcome
@@ -174,7 +174,7 @@ class FleetRun(Generic[Item, Result]):
         """Return what comes of the applications, working on them now if that is not done yet."""
         if self._work is not None:
             return self._work
-        outcomes = [*self._noted(outcomes)]
+        outcomes = [*self._note_each(outcomes)]
         only = len(outcomes) == 1
 
         def work_on(snapshot: Snapshot, number: int) -> Result:

@@ -118,7 +118,7 @@ def read_snapshots(
     def accept(outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
         if measures is not None:
             outcomes = _said_of_measures(list(outcomes), options, measures)
-        return _accepted(iter(outcomes), options, protocols)
+        return _accept_each(iter(outcomes), options, protocols)
 
     if handler is None:
         return list(accept(_read(paths, options, stdin=stdin, measured=measures)))
@@ -133,18 +133,18 @@ def read_snapshots(
     return list(accept(outcomes)) if still_to_do is None else still_to_do
 
 
-def _accepted(outcomes: Iterator[Outcome], options: PlansSnapshots, protocols: Collection[str]) -> Iterator[Outcome]:
+def _accept_each(outcomes: Iterator[Outcome], options: PlansSnapshots, protocols: Collection[str]) -> Iterator[Outcome]:
     """Yield the groups that the command can do something with, and the errors of others.
 
     Raises:
         SnapshotError: the first one, unless it is to keep going; what cannot be read is the error before any other.
     """
     for outcome in outcomes:
-        accepted = _accept(outcome, options, protocols)
-        if isinstance(accepted, SnapshotError) and not options.keep_going:
+        answer = _accept(outcome, options, protocols)
+        if isinstance(answer, SnapshotError) and not options.keep_going:
             deque(outcomes, maxlen=0)
-            raise accepted
-        yield accepted
+            raise answer
+        yield answer
 
 
 def _accept(outcome: Outcome, options: PlansSnapshots, protocols: Collection[str]) -> Outcome:
