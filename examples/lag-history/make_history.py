@@ -1,7 +1,7 @@
 """Write ``snapshot.json`` and ``lags.parquet`` beside this script: ten minutes of one standby that restores.
 
     python examples/lag-history/make_history.py
-    kstream-plan assign examples/lag-history/snapshot.json --lags examples/lag-history/lags.parquet
+    kstream-plan assign examples/lag-history/snapshot.json --metrics examples/lag-history/lags.parquet
 
 Every 30 seconds each instance reports how far its copy of each store is and where the changelog ends. Four tasks get
 100 records a second each; the first instance, back with an empty disk, restores its standbys by 900 a second.

@@ -67,6 +67,7 @@ ALIASES: Mapping[str, Alias] = {
     "--master": Alias("--spark-conf", "spark.master="),
     "--end-offsets": Alias("--metrics", "end="),
     "--start-offsets": Alias("--metrics", "start="),
+    "--lags": Alias("--metrics", "rows="),
     "--store-lags": Alias("--metrics", "lags="),
 }
 

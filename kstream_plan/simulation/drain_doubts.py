@@ -24,7 +24,7 @@ _MESSAGES = {
     "they have not",
     Fact.LEAST_LAG: "Only a lower bound of how far copies are behind is known",
     Fact.INPUT_BEHIND: "Tasks still work off a backlog of input, and copies fall behind by what they write",
-    Fact.NOT_REPORTED: "Copies were never reported{bound} (--metrics and --lags would tell{brokers})",
+    Fact.NOT_REPORTED: "Copies were never reported{bound} (--metrics would tell{brokers})",
     Fact.LEFT_OVER: "Starts are from left-over state, which state.cleanup.delay.ms may have deleted by then",
     Fact.STORES_UNKNOWN: "Tasks are closed and opened again, by a restart or on another thread, which empties "
     "stores in memory; whether stores are persistent or in memory is unknown (--stores)",

@@ -395,7 +395,7 @@ def test_a_snapshot_is_planned_first_and_its_cures_are_tried(
     monkeypatch.setattr(snapshots, "read", reader)
     Path("snapshot.json").write_text("{}", encoding="utf-8")
     arguments = policy("defaults: {max_pause_per_task: 30s}")
-    assert run(["check", "snapshot.json", *arguments, "--out", "made.json", "--lags", "l.json"]) == 3
+    assert run(["check", "snapshot.json", *arguments, "--out", "made.json", "--metrics", "rows=l.json"]) == 3
     assert reader.asked[0][0] == ("snapshot.json",)
     assert reader.asked[0][1]["lags"] == ["l.json"]
     assert re.search(r"Would help\n.*max\.warmup\.replicas=4, then ", capsys.readouterr().out, re.DOTALL)

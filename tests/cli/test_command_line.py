@@ -180,9 +180,9 @@ def test_debug_shows_the_traceback_of_an_expected_error(reads: Any, capsys: pyte
         (["assign", "x", "--set", "max.rounds=0"], "0 is below 1"),
         (["assign", "x", "--output", "xml"], "xml"),
         (["assign", "x", "--set", "show.ranks=true", "--output", "json"], "--set show.ranks=true is for people"),
-        (["assign", "x", "--set", "lags.tolerance=5m"], "--set lags.tolerance goes with --lags"),
-        (["assign", "x", "--set", "rates.over=1h"], "--set rates.over goes with --lags"),
-        (["assign", "x", "--lags", "y", "--set", "rates.over=0"], "rates need a time above 0"),
+        (["assign", "x", "--set", "lags.tolerance=5m"], "--set lags.tolerance goes with lag rows: --metrics FILE"),
+        (["assign", "x", "--set", "rates.over=1h"], "--set rates.over goes with lag rows: --metrics FILE"),
+        (["assign", "x", "--metrics", "rows=y", "--set", "rates.over=0"], "rates need a time above 0"),
         (["schema", "house"], "'house' is not one of plan, "),
         (["check", "x", "--output", "xml"], "Fix: see kstream-plan check --help\n"),
         (["fly"], "error: no such command 'fly'. Fix: see kstream-plan --help"),
@@ -320,10 +320,7 @@ def test_what_is_to_be_read_reaches_the_reader(reads: Any) -> None:
     arguments = [
         "a",
         "-",
-        "--lags",
-        "l1",
-        "--lags",
-        "l2",
+        *("--metrics", "rows=l1", "--metrics", "s3a://bucket/l2"),
         "--set",
         "lags.tolerance=5m",
         "--as-of",
@@ -346,7 +343,7 @@ def test_what_is_to_be_read_reaches_the_reader(reads: Any) -> None:
     ((paths, options),) = reader.asked
     assert paths == ["a", "-"]
     assert options == {
-        "lags": ["l1", "l2"],
+        "lags": ["l1", "s3a://bucket/l2"],
         "lags_tolerance_ms": 300_000,
         "lags_as_reported": True,
         "rates_over_ms": 3_600_000,

@@ -131,7 +131,7 @@ def test_the_broken_export_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         ([*LOG, "--metrics", "x", "--list"], "--metrics has current lags, and a history is about the past"),
         ([*LOG, "--metrics", "-", "--metrics", "lags=-"], "standard input is given twice"),
         (["assign", "-", "--metrics", "-"], "standard input is given twice"),
-        (["assign", "x", "--metrics", "y", "--lags", "z"], "--lags and --metrics both give the lags"),
+        (["assign", "x", "--metrics", "y", "--metrics", "rows=z"], "--metrics has lag rows (z) and others, and both"),
         ([*LOG, "--topology", "x"], "--topology is about a running group"),
     ],
 )

@@ -60,13 +60,13 @@ def test_one_of_several_applications_is_chosen_again() -> None:
 def test_options_that_change_the_answer_are_carried_unless_the_command_varies_them() -> None:
     given = (
         ("now", ("--now", "2026-11-21T12:00:00Z")),
-        ("lags", ("--lags", "a b.json", "--lags", "c.json")),
+        ("metrics", ("--metrics", "a b.json", "--metrics", "c.json")),
         ("max_warmup_replicas", ("--max-warmup-replicas", "8")),
         ("to", ("--to", "5")),
         ("output", ("--output", "table")),
         ("restart", ("--restart", "5s")),
     )
-    carried = "--now 2026-11-21T12:00:00Z --lags 'a b.json' --lags c.json"
+    carried = "--now 2026-11-21T12:00:00Z --metrics 'a b.json' --metrics c.json"
     for command, expected in (
         (WHY, f"kstream-plan why a {carried} --max-warmup-replicas 8"),
         ("kstream-plan compare SNAPSHOT --vary max.warmup.replicas=8,16", f" {carried} --to 5"),

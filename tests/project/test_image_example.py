@@ -42,7 +42,7 @@ def test_whatever_is_read_and_written_on_one_machine_needs_nothing_of_it(tmp_pat
     lags = str(EXAMPLES / "lag-history" / "lags.parquet")
     commands = [
         ["assign", str(EXAMPLES / "scale-out" / "snapshot.json")],
-        ["assign", str(EXAMPLES / "lag-history" / "snapshot.json"), "--lags", lags],
+        ["assign", str(EXAMPLES / "lag-history" / "snapshot.json"), "--metrics", lags],
         ["assign", str(EXAMPLES / "two-applications"), "--out-format", "parquet", "--out", str(tmp_path / "results")],
         ["fleet", str(tmp_path / "results")],
         ["history", lags],

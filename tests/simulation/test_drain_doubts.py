@@ -59,8 +59,7 @@ def message(*starts: UnprovenStart, of: Snapshot | None = None) -> str:
         (Fact.INPUT_BEHIND, "Tasks still work off a backlog of input, and copies fall behind by what they write"),
         (
             Fact.NOT_REPORTED,
-            "Copies were never reported: at most 1,000,000 records behind in the snapshot "
-            "(--metrics and --lags would tell)",
+            "Copies were never reported: at most 1,000,000 records behind in the snapshot (--metrics would tell)",
         ),
         (
             Fact.LEFT_OVER,

@@ -20,6 +20,7 @@ from kstream_plan.cli.output import check_target, warn
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.planner.options import PlanOptions
+from kstream_plan.snapshots.rows.fields import printable
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -69,8 +70,8 @@ def check_before_reading(
     ``only_classic``: what is asked is about groups of that design. ``several_designs``: more than one may be given.
     """
     _check_lags(options)
-    if options.command_line.topology and not options.metrics:
-        raise UsageError("--topology goes with --metrics", fix="give --metrics, or leave it out")
+    if options.command_line.topology and (not options.metrics or options.lag_rows):
+        raise UsageError("--topology goes with --metrics that are no lag rows", fix="give them, or leave it out")
     if (
         "balance_factor" in options.command_line.setting_values
         and options.assignor != "balanced"
@@ -111,7 +112,7 @@ def read_snapshots(
     is called with it, and the Spark that reads it, and returns what is left. What plans is loaded while Java starts.
     """
     check_measuring(options, reads_stdin="-" in paths, other_options=paths)
-    measures = measurements(options, options.now_ms)
+    measures = None if options.lag_rows else measurements(options, options.now_ms)
     for module in ("kstream_plan.cli.actions.plan", module_of(options.assignor)):
         threading.Thread(target=import_module, args=(module,), daemon=True).start()
 
@@ -167,7 +168,7 @@ def _accept(outcome: Outcome, options: PlansSnapshots, protocols: Collection[str
 def _read(paths: Sequence[str], options: PlansSnapshots, **if_given: Any) -> Sequence[Outcome]:
     return snapshots.read(
         paths,
-        lags=options.lags or (),
+        lags=options.lag_rows,
         as_of=options.as_of,
         application_ids=options.application_id or (),
         **options.reading,
@@ -204,11 +205,12 @@ def _said_once(outcomes: Sequence[Outcome], notes: Sequence[Note]) -> Sequence[O
 
 def _check_lags(options: PlansSnapshots) -> None:
     for name in ("lags_tolerance", "rates_over"):
-        if name in options.command_line.setting_values and not options.lags:
-            message = f"--set {name.replace('_', '.')} goes with --lags"
-            raise UsageError(message, fix="give --lags, or leave it out")
-    if options.lags and options.metrics:
-        raise UsageError("--lags and --metrics both give the lags", fix="give one of them")
+        if name in options.command_line.setting_values and not options.lag_rows:
+            message = f"--set {name.replace('_', '.')} goes with lag rows: --metrics FILE"
+            raise UsageError(message, fix="give them, or leave it out")
+    if options.lag_rows and len(options.lag_rows) < len(options.metrics or ()):
+        message = f"--metrics has lag rows ({printable(options.lag_rows[0])}) and others, and both give the lags"
+        raise UsageError(message, fix="give one of them")
 
 
 def _check_design(options: PlansSnapshots) -> None:

@@ -89,7 +89,7 @@ def _check(options: WhyOptions) -> None:
     """Check what does not need the input."""
     if options.replay and options.now is not None:
         raise UsageError("--replay begins when the decision was made", fix="leave out --now")
-    names = [name for name in ("as_of", "lags", "metrics") if getattr(options.command_line, name)]
+    names = [name for name in ("as_of", "metrics") if getattr(options.command_line, name)]
     if options.generation is not None and names:
         raise UsageError(f"{option_of(names[0])} and --generation both say of when it is", fix="give one of them")
     check_before_reading(options, options.out, only_classic=True)

@@ -34,14 +34,8 @@ _OF_PLANS: Mapping[str, str] = {
 
 
 class Reading(Options, panel=INPUT):
-    """Of when a snapshot is, and what it says of lags."""
+    """Of when a snapshot is."""
 
-    lags: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--lags", hidden=True, metavar="PATH", help="Lag rows that replace the snapshot's lags; repeatable."
-        ),
-    ] = None
     as_of: shared.AsOf = None
     now: shared.Now = None
     trust_reports_of: shared.TrustReportsOf = None
@@ -77,7 +71,7 @@ class Measuring(Options, panel=INPUT):
         typer.Option(
             "--metrics",
             metavar="[KIND=]FILE|DIR|-",
-            help="Current lags: Prometheus metrics, offsets of changelogs.",
+            help="Lags: Prometheus metrics, offsets of changelogs, lag rows.",
         ),
     ] = None
     topology: Annotated[
@@ -88,6 +82,15 @@ class Measuring(Options, panel=INPUT):
             help="Text of Topology.describe(); a folder has one per application.",
         ),
     ] = None
+
+    @cached_property
+    def lag_rows(self) -> Sequence[str]:
+        """Which paths of ``--metrics`` hold lag rows."""
+        if not self.metrics:
+            return ()
+        from kstream_plan.snapshots.metrics.measured_files import lag_rows  # noqa: PLC0415 - only where it is needed
+
+        return lag_rows(self.metrics)
 
 
 class Deciding(Options, panel=PLANNING):

@@ -161,7 +161,7 @@ def rates_of(
 
 def _nothing_in_time(history: LagHistory, captured_at_ms: int | None) -> FieldError:
     if history.earliest is None:
-        return FieldError("", "has no row in the lag snapshots", "give lags of this application, or leave --lags out")
+        return FieldError("", "has no row in the lag snapshots", "give lags of this application, or leave them out")
     at = "no time" if captured_at_ms is None else format_time(captured_at_ms)
     what = f"was captured at {at}, but its first lag row is of {history.earliest}"
     return FieldError("", what, "give lags of that time, or widen --set lags.tolerance")

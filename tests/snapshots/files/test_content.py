@@ -64,7 +64,7 @@ NAMED = [
     ["diff", "PLAN", "FILE"],
     ["diff", "FILE", "--from", "1", "--to", "2"],
     ["assign", "FILE"],
-    ["assign", "SNAPSHOT", "--lags", "FILE"],
+    ["assign", "SNAPSHOT", "--metrics", "FILE"],
     ["assign", "PLAN", "--metrics", "FILE"],
     ["assign", "PLAN", "--streams-config", "FILE"],
     ["simulate", "PLAN", "FILE"],

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 
 import pytest
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.metrics.measured_files import MeasuredFile, measured_files, split_mark
+from kstream_plan.snapshots.metrics.measured_files import MeasuredFile, lag_rows, measured_files, split_mark
 from kstream_plan.snapshots.metrics.measurements import read_measurements
 
 METRICS = """# HELP kafka_consumer_lead\nkafka_consumer_lead{client_id="a"} 4\n"""
@@ -63,6 +64,36 @@ def test_a_file_that_is_there_may_be_called_like_a_mark(tmp_path: Path, monkeypa
     Path("start=x").write_text(METRICS)
     assert split_mark("start=x") == MeasuredFile("", "start=x")
     assert split_mark("other=x") == MeasuredFile("", "other=x")
+
+
+def _row(**more: object) -> str:
+    return json.dumps({"application_id": "a", "process_id": "p", "task_id": "0_0", **more}) + "\n"
+
+
+@pytest.mark.parametrize("form", ["lines", "list", "gzip", "parquet", "folder", "glob"])
+def test_lag_rows_are_known_by_content_and_are_no_measurement_of_now(form: str, tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    text = f"[{_row()}]" if form == "list" else _row(consumer_ids=["c"], lag=3) * 2
+    data = gzip.compress(text.encode()) if form == "gzip" else b"PAR1\0" if form == "parquet" else text.encode()
+    if form == "folder":
+        (tmp_path / "_SUCCESS").touch()
+        file = tmp_path / "date=2026-11-21" / "x"
+        file.parent.mkdir()
+    file.write_bytes(data)
+    path = str({"folder": tmp_path, "glob": f"{tmp_path}/*"}.get(form, file))
+    assert lag_rows([path]) == lag_rows([f"rows={path}"]) == [path]
+    for given in (path, f"rows={path}"):
+        with pytest.raises(SnapshotError, match="holds lag rows"):
+            measured_files([given])
+
+
+def test_what_is_no_lag_row_is_none(tmp_path: Path) -> None:
+    snapshot = {"application_id": "a", "instances": [{"process_id": "p"}], "lags": [{"task_id": "0_0"}]}
+    for name, text in {"a": METRICS, "b": "a:0:5\n", "c": json.dumps(snapshot), "d": ""}.items():
+        (tmp_path / name).write_text(text)
+        assert lag_rows([str(tmp_path / name)]) == []
+    others = ["-", "nowhere", "http://h:9404/metrics", "lags=x", "start=x", str(tmp_path)]
+    assert lag_rows([*others, "s3a://b/x", "rows=-", "file://[/x"]) == ["s3a://b/x", "-"]
 
 
 def test_offsets_alone_tell_no_lag_and_what_is_missing_is_named(tmp_path: Path) -> None:
