@@ -127,9 +127,15 @@ def _kept_words(text: str, option_words: OptionWords) -> list[str]:
     return [
         word
         for name, words in single
-        if _own_name(name, words) in takes and _plain_name(words[name == "settings"]) not in names_of_command
+        if _own_name(name, words) in takes and _plain_name(words[words[0] == "--set"]) not in names_of_command
         for word in words
     ]
+
+
+def without_setting(words: Sequence[str], name: str) -> tuple[str, ...]:
+    """Return the words of ``--set`` without those of one setting."""
+    pairs = zip(words[::2], words[1::2], strict=True)
+    return tuple(word for option, text in pairs if text.partition("=")[0].strip() != name for word in (option, text))
 
 
 def _own_name(name: str, words: Sequence[str]) -> str:

@@ -36,7 +36,7 @@ _SETTINGS = (
     *("rack.aware.assignment.tags", "rack.aware.assignment.strategy", "lags.tolerance", "rates.over"),
     *("rack.aware.assignment.traffic_cost", "rack.aware.assignment.non_overlap_cost"),
     *("draws", "draws.within", "java.home", "log.dates", "max.rounds", "max.text", "protocol", "record.size"),
-    *("new.round", "old.round", "timeout", "trigger"),
+    *("new.round", "now", "old.round", "timeout", "trigger", "trust.reports.of"),
 )
 #: Flags that are values of ``--set`` now.
 _FLAGS = (
@@ -61,7 +61,7 @@ ALIASES: Mapping[str, Alias] = {
     "--connect-defer-join": Alias("--design", "connect-design-2:defer.join=", value="true"),
     "--connect-step": Alias("--design", "connect-design-3:step="),
     "--connect-pause": Alias("--design", "connect-design-3:pause="),
-    "--today": Alias("--now"),
+    "--today": Alias("--set", "now="),
     "--all-groups": Alias("--group", value="*"),
     "--final": Alias("--as-snapshot", is_implied=True),
     "--master": Alias("--spark-conf", "spark.master="),

@@ -36,10 +36,10 @@ KEYS = frozenset(
         broker-version by color command-config configmap connect-config connect-log connect-status connect-url
         debug describe-text design every expect-digest expires-in fail-on-changes fail-on-warning for from
         generation give-up-after group instance keep-going leader-log leave list max-snapshot-age
-        max-warmup-replicas metrics names new now num-standby-replicas offsets-topic out out-format output over
+        max-warmup-replicas metrics names new num-standby-replicas offsets-topic out out-format output over
         policy probe probing-rebalance-interval quiet remove replay report require-generation require-warm
         restart restore-rate round scenario set sort spark-conf stay stores streams-config target task to top
-        topology trust-reports-of vary verbose warmups where
+        topology vary verbose warmups where
         """,
     )
 )

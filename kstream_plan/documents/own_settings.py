@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import UTC, datetime, time, timedelta
 from importlib import import_module
 from typing import Any, NamedTuple
+
+from kstream_plan.model.times import EPOCH
 
 
 class OwnSetting(NamedTuple):
@@ -76,6 +79,20 @@ def _date_orders() -> Iterable[str]:
     return DATE_ORDERS
 
 
+def _moment_ms(text: str) -> int:
+    """Return a time, or the end of a day, since 1970."""
+    from kstream_plan.documents.policy_file import parse_date  # noqa: PLC0415 - not for help
+    from kstream_plan.snapshots.rows.times import parse_time  # noqa: PLC0415 - not for saved plans
+
+    try:
+        if "T" in text.upper():
+            return parse_time(text)
+        end_of_day = datetime.combine(parse_date(text), time(23, 59, 59), UTC)
+        return (end_of_day - EPOCH) // timedelta(milliseconds=1)
+    except ValueError as error:
+        raise ValueError(f"{error}, nor a time like 2027-01-31T12:00:00Z") from None
+
+
 def _text(text: str) -> str:
     if not text:
         raise ValueError("the value is empty")
@@ -130,6 +147,11 @@ OF_COMMANDS: Mapping[str, OwnSetting] = {
         "Largest text to read from one input, unpacked (default: 4GiB, packed files 256MiB).",
     ),
     "new_round": OwnSetting(_number(0), "3", "Rebalance of the plan NEW to compare with (default: the last)."),
+    "now": OwnSetting(
+        _moment_ms,
+        "2027-01-31",
+        "Time that counts as now (default: --as-of, else the clock in drain, bounce --instance and check).",
+    ),
     "old_round": OwnSetting(_number(0), "3", "Rebalance of the plan OLD to compare from (default: the last)."),
     "one_bounce": OwnSetting(
         _TRUTH, "true", "Ask for a single rolling bounce; it is refused with its reason and exit code 3."
@@ -146,6 +168,11 @@ OF_COMMANDS: Mapping[str, OwnSetting] = {
     "show_ranks": OwnSetting(_TRUTH, "true", "Show the ranked candidates of each task."),
     "timeout": OwnSetting(_DURATION, "15s", "Longest wait for a silent pipe or broker."),
     "trigger": OwnSetting(_one_of(_triggers), "join", "Trigger of rebalance 1 (default: join if an instance is new)."),
+    "trust_reports_of": OwnSetting(
+        _DURATION,
+        "1m",
+        "Age up to which a report of a copy counts as true (default: 1m if measured, else a heartbeat).",
+    ),
     "what_if": OwnSetting(_TRUTH, "false", "Whether other settings are simulated as well."),
 }
 OWN_SETTINGS: Mapping[str, OwnSetting] = {**OF_SNAPSHOTS, **OF_COMMANDS}

@@ -86,7 +86,7 @@ def assumptions(
 
 def no_capture_time(*, is_undated: bool) -> Note:
     """Return the note on a snapshot that does not say when it was taken; ``is_undated`` as of a case."""
-    unused = ": --now has no effect, and how old its reports are is unknown" if is_undated else ""
+    unused = ": --set now has no effect, and how old its reports are is unknown" if is_undated else ""
     return Note(NO_CAPTURE_TIME, f"The snapshot does not say when it was taken{unused}")
 
 

@@ -189,6 +189,6 @@ def _now_ms(snapshot: Snapshot, options: PlanOptions) -> int:
         return 0
     if now_ms < 0:
         where = f"application {snapshot.state.group.application_id!r}"
-        fix = "give a later --now, or an earlier snapshot: --as-of chooses one of a history"
+        fix = "give a later --set now, or an earlier snapshot: --as-of chooses one of a history"
         raise UsageError(f"now is before the snapshot, which is of {snapshot.captured_at}", where=where, fix=fix)
     return now_ms

@@ -1,12 +1,12 @@
 """What is known of a copy at a moment: that it has caught up, that it is behind, or neither; and by which fact.
 
 Whoever asks whether a task would start warm asks here. A copy has caught up for sure if it was measured or reported to
-have within ``--trust-reports-of`` of the moment, or if it was so far within ``acceptable.recovery.lag`` that nothing
+have within ``trust.reports.of`` of the moment, or if it was so far within ``acceptable.recovery.lag`` that nothing
 known to be written can have carried it out of that by then. What was true at the last join does not stay true by
 itself: unless somebody says otherwise, what a join reported counts for a heartbeat interval, what was measured for a
 minute. Nor does what was heard after the moment that counts as now tell anything of that moment: by then the copy had
 longer to restore, or was another one. Only clocks differ a little, so that a report up to a minute later, and never
-longer than ``--trust-reports-of``, counts as one of now, as one up to that much older does.
+longer than ``trust.reports.of``, counts as one of now, as one up to that much older does.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kstream_plan.model.scenario import moment
 from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.model.times import format_time
 
-#: How old a measurement may be that counts as true at a moment, unless ``--trust-reports-of`` says otherwise.
+#: How old a measurement may be that counts as true at a moment, unless ``trust.reports.of`` says otherwise.
 TRUST_MS = 60_000
 #: How much later than now a report may be at most that counts as one of now: so far the clocks of two hosts may differ.
 _SKEW_MS = 60_000
@@ -438,7 +438,7 @@ class KnownCopies:
             fact=Fact.HEARD_LATER,
             words=f"it was heard of only {moment(later_ms)} after the time that counts as now",
             heard_ms=heard_ms,
-            settled_by=(f"{_NOW} {format_time(second_ms)[:19]}Z (in check: --as-of)",),
+            settled_by=(f"{_NOW}={format_time(second_ms)[:19]}Z (in check: --as-of)",),
         )
 
     def _by_reports(
@@ -532,7 +532,7 @@ class KnownCopies:
             words = (
                 f"{_SAID[report.fact]} {report.lag:,} records behind{_ago(age_ms)}, and may have fallen behind since"
             )
-            fact, settle = Fact.OLD_REPORT, (*_TO_MEASURE, f"{_TRUST} {at_least_as_long(age_ms)}")
+            fact, settle = Fact.OLD_REPORT, (*_TO_MEASURE, f"{_TRUST}={at_least_as_long(age_ms)}")
             if not _bounds_written(rates, task):
                 settle = (*_TO_MEASURE, "--set produce.rate", settle[-1])
         if self._should_be_measured(task, instance):
@@ -637,7 +637,7 @@ def unsaid_of(snapshot: Snapshot, *, undated: bool = False) -> str:
     return "the snapshot does not say when its decision was made"
 
 
-_TRUST, _NOW = "--trust-reports-of", "--now"
+_TRUST, _NOW = "--set trust.reports.of", "--set now"
 _TO_MEASURE = ("--metrics",)
 _SAID = {
     Fact.MEASURED: "measured",

@@ -73,7 +73,7 @@ def asked_moment(snapshot: Snapshot, options: PlanOptions, process_ids: Sequence
 def _old_snapshot(since_ms: int) -> Note:
     message = (
         f"The group was last seen {duration(since_ms)} ago: instances may have left or joined since, and tasks may "
-        "have moved; a new snapshot tells (--trust-reports-of accepts an older one)"
+        "have moved; a new snapshot tells (--set trust.reports.of accepts an older one)"
     )
     return Note(OLD_SNAPSHOT, message)
 

@@ -82,7 +82,7 @@ def _other_doubts(snapshot: Snapshot, now_ms: int) -> Iterator[Note]:
         yield _CLASS_UNKNOWN
     if snapshot.captured_at_ms is not None and now_ms < snapshot.captured_at_ms:
         yield Note(
-            "now-before-snapshot", f"The snapshot was taken later, at {snapshot.captured_at}: give a later --now"
+            "now-before-snapshot", f"The snapshot was taken later, at {snapshot.captured_at}: give a later --set now"
         )
 
 

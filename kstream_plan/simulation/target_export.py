@@ -420,7 +420,7 @@ def _reason_of_age(captured_ms: int | None, request: ExportRequest) -> Iterator[
     if captured_ms is None:
         yield "when its snapshot was taken is unknown: make the plan of one with captured_at"
     elif request.now_ms < captured_ms:
-        yield f"its snapshot was taken later, at {format_time(captured_ms)}: give a later --now"
+        yield f"its snapshot was taken later, at {format_time(captured_ms)}: give a later --set now"
     elif request.now_ms - captured_ms > request.max_snapshot_age_ms:
         age, most = request.now_ms - captured_ms, request.max_snapshot_age_ms
         yield f"its snapshot is {duration(age)} old, more than {duration(most)} (--max-snapshot-age)"

@@ -24,7 +24,7 @@ from kstream_plan.render.check.markdown import MARK
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import captured_scenarios, plan_cases, simulation_cases
 
-TODAY = ["--now", "2026-11-21T13:02:40Z"]
+TODAY = ["--set", "now=2026-11-21T13:02:40Z"]
 
 
 @pytest.fixture
@@ -113,9 +113,9 @@ def test_a_rule_that_is_waived_is_in_a_policy(plan_file: str, capsys: pytest.Cap
 def test_today_decides_whether_a_waiver_is_in_force(plan_file: str) -> None:
     text = 'defaults: {max_moves: 1}\nwaivers: [{application: "S*", rule: max_moves, until: 2027-01-31, reason: x}]'
     waived = policy(text)[:2]
-    assert run(["check", plan_file, *waived, "--now", "2027-01-31"]) == 0
-    assert run(["check", plan_file, *waived, "--now", "2027-02-01"]) == 3
-    assert run(["check", plan_file, *waived, "--now", "tomorrow"]) == 2
+    assert run(["check", plan_file, *waived, "--set", "now=2027-01-31"]) == 0
+    assert run(["check", plan_file, *waived, "--set", "now=2027-02-01"]) == 3
+    assert run(["check", plan_file, *waived, "--set", "now=tomorrow"]) == 2
 
 
 def test_every_report_at_once(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -224,10 +224,10 @@ def test_today_decides_whether_a_waiver_of_the_policy_is_in_force(
     policy = tmp_path / "policy.yaml"
     policy.write_text(f"version: 1\ndefaults: {{max_moves: 1}}\n{waived}\n", encoding="utf-8")
     given = ["scale-out", "--add", "2", "--set", "draws=1", "--vary", "max.warmup.replicas=20", "--policy", str(policy)]
-    assert [outcome["kept"] for outcome in outcomes(capsys, *given, "--now", "2027-01-31")] == [True]
-    assert [outcome["kept"] for outcome in outcomes(capsys, *given, "--now", "2027-02-01")] == [False]
-    assert [outcome["kept"] for outcome in outcomes(capsys, *given, "--now", "2027-01-31T12:00:00Z")] == [True]
-    assert [outcome["kept"] for outcome in outcomes(capsys, *given, "--now", "2027-02-01T00:00:00Z")] == [False]
+    assert [outcome["kept"] for outcome in outcomes(capsys, *given, "--set", "now=2027-01-31")] == [True]
+    assert [outcome["kept"] for outcome in outcomes(capsys, *given, "--set", "now=2027-02-01")] == [False]
+    assert [outcome["kept"] for outcome in outcomes(capsys, *given, "--set", "now=2027-01-31T12:00:00Z")] == [True]
+    assert [outcome["kept"] for outcome in outcomes(capsys, *given, "--set", "now=2027-02-01T00:00:00Z")] == [False]
 
 
 def test_how_many_learners_at_once_is_compared(capsys: pytest.CaptureFixture[str]) -> None:

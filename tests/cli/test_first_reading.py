@@ -11,7 +11,7 @@ from tests.helpers.screens import EXAMPLES, folder_of, run_in
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark"), pytest.mark.xdist_group("spark")]
 
-_LATER = "--now 2026-11-22T15:00:00Z"
+_LATER = "--set now=2026-11-22T15:00:00Z"
 _BY_POLICY = "--add 2 --set draws=1 --vary max.warmup.replicas=2,4"
 
 
@@ -25,7 +25,7 @@ def said(words: str) -> str:
 
 
 def test_a_check_and_a_comparison_by_policy_say_when_the_plan_begins() -> None:
-    """Limits go by ``--now``, the plan begins with the snapshot."""
+    """Limits go by ``--set now``, the plan begins with the snapshot."""
     assert "; plan begins 2026-11-22 12:00:00 UTC" in said(
         f"check before.json --add 2 --set draws=1 --policy never.yaml {_LATER}"
     )
@@ -51,7 +51,7 @@ def test_a_plan_that_begins_later_says_that_nothing_was_seen_since() -> None:
     log, settings = EXAMPLES / "leader-log" / "orders.log", EXAMPLES / "leader-log" / "app.properties"
     run_in("classic-5", f"snapshot --leader-log {log} --streams-config {settings} --out moving.json")
     assert "when the plan begins, if no rebalance came after 2026-11-21 13:01:42 UTC: none was seen." in said(
-        "assign moving.json --now 2026-11-21T13:10:00Z"
+        "assign moving.json --set now=2026-11-21T13:10:00Z"
     )
     assert "came after" not in said("assign moving.json")
 
@@ -96,11 +96,11 @@ def test_a_start_that_is_not_proven_warm_is_in_the_range_of_cold_starts_of_a_res
 
 def test_a_setting_that_would_help_a_rule_says_how_long_the_plan_then_takes_and_what_still_starts_cold() -> None:
     zones, folder = EXAMPLES / "zones", folder_of("classic-5")
-    tags = said(f"check {zones}/orders.json --policy {zones}/policy.yaml --now 2026-11-21T12:00:10Z")
+    tags = said(f"check {zones}/orders.json --policy {zones}/policy.yaml --set now=2026-11-21T12:00:10Z")
     assert "zone: 1 zone: 2 at the end, all copies in 1 of 2 values of zone: 0_0, 0_1, 0_2 and 5 more" in tags
     assert tags.endswith("--set rack.aware.assignment.tags=zone")
     (folder / "soon.yaml").write_text("version: 1\ndefaults: {max_duration: 30m}\n", encoding="utf-8")
-    lost = f"--scenario {zones}/zone-a-lost.yaml --policy soon.yaml --now 2026-11-21T12:00:10Z"
+    lost = f"--scenario {zones}/zone-a-lost.yaml --policy soon.yaml --set now=2026-11-21T12:00:10Z"
     text = said(f"check {zones}/orders.json {lost}")
     assert "4 to 8 starts are cold." in text
     assert "then about 24m18s, which does not avoid the 4 to 8 cold starts" in text
@@ -134,7 +134,7 @@ def test_a_connect_worker_that_returns_has_one_member_id_in_the_plan() -> None:
 
 
 def test_every_command_says_in_the_same_words_that_other_settings_take_a_restart() -> None:
-    words, now = f"{SETTINGS_IN_FORCE}.", "--now 2026-11-21T12:00:10Z"
+    words, now = f"{SETTINGS_IN_FORCE}.", "--set now=2026-11-21T12:00:10Z"
     orders = f"{EXAMPLES}/zones/orders.json"
     more = "--max-warmup-replicas 8"
     for command in (
@@ -144,14 +144,14 @@ def test_every_command_says_in_the_same_words_that_other_settings_take_a_restart
         f"drain {orders} orders-1 {more} {now}",
         f"compare {orders} --add 1 --set draws=1 --vary max.warmup.replicas=2,8",
         f"simulate {orders} {EXAMPLES}/zones/zone-a-lost.yaml",
-        f"drain {EXAMPLES}/scale-out/before.json i3 --now 2026-11-21T13:00:39Z",
-        f"drain {EXAMPLES}/connect/workers.json 10.0.0.1:8083 --now 2026-11-22T12:00:10Z",
+        f"drain {EXAMPLES}/scale-out/before.json i3 --set now=2026-11-21T13:00:39Z",
+        f"drain {EXAMPLES}/connect/workers.json 10.0.0.1:8083 --set now=2026-11-22T12:00:10Z",
     ):
         assert said(command).count(words) == 1, command
 
 
 def test_check_gives_json_and_markdown_as_every_command_does() -> None:
-    checked = f"check {EXAMPLES}/zones/orders.json --policy {EXAMPLES}/zones/policy.yaml --now 2026-11-21T12:00:10Z"
+    checked = f"check {EXAMPLES}/zones/orders.json --policy {EXAMPLES}/zones/policy.yaml --set now=2026-11-21T12:00:10Z"
     assert "--output json has all" in said(checked)
     document = json.loads(run_in("classic-5", f"{checked} --output json"))
     assert [finding["rule"] for finding in document["plans"][0]["findings"]][:1] == ["distinct_tag_values"]

@@ -42,7 +42,7 @@ _CLASSIC: Mapping[str, tuple[str, ...]] = {
     ),
     "one stops": (
         f"simulate-scaleout before.json --remove orders-1 --set what.if=false {NOW}",
-        f"check before.json --remove orders-1 --policy policy.yaml {NOW.replace('--now', '--as-of')}",
+        f"check before.json --remove orders-1 --policy policy.yaml {NOW.replace('--set now=', '--as-of ')}",
         f"compare before.json --remove orders-1 --vary max.warmup.replicas=2,4 {NOW}",
         f"drain before.json orders-1 {NOW}",
     ),

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 APPLICATIONS = 7
 #: When the groups were as they are told.
-NOW = ("--now", "2026-11-21T12:00:00Z")
+NOW = ("--set", "now=2026-11-21T12:00:00Z")
 
 
 def _saved(path: Path, rows: list[dict[str, Any]]) -> str:
@@ -89,7 +89,7 @@ def test_of_a_check_comes_back_what_is_told_of_it_and_no_plan(
     policy.write_text("version: 1\ndefaults:\n  max_moves: 0\n  max_rebalances: {limit: 1, level: warning}\n")
     forms = ("json", "markdown", "junit", "github", "html")
     reports = [word for form in forms for word in ("--report", f"{form}={tmp_path / form}")]
-    command = ["check", applications, "--policy", str(policy), "--now", "2026-11-22"]
+    command = ["check", applications, "--policy", str(policy), "--set", "now=2026-11-22"]
 
     def told(*, spread: bool) -> tuple[Any, list[bytes]]:
         return said([*command, *reports], spread=spread), [(tmp_path / form).read_bytes() for form in forms]

@@ -28,7 +28,7 @@ LOG = ["snapshot", "--leader-log", str(REAL / "leader.log.gz"), "--application-i
 WARM_UP = ["--as-of", "2026-11-22T13:58:20Z", "--metrics", str(REAL / "captures" / "04-warmup.*")]
 ENDS = ["--metrics", str(REAL / "changelog_ends.jsonl.gz")]
 #: When the group was as it is told.
-NOW = ["--now", "2026-11-21T12:00:00Z"]
+NOW = ["--set", "now=2026-11-21T12:00:00Z"]
 
 BOTH = {("A", 0): 900, ("B", 0): 990, ("A", 1): 1_000, ("B", 1): 1_000}
 
@@ -59,7 +59,7 @@ def test_ages_are_those_of_what_counts_as_now(
     asked = ["drain", "x.json", "two", "--metrics", str(file)]
     for option, said in (
         (NOW, "0s ago"),
-        (["--now", "2026-11-21T12:00:04Z"], "4s ago"),
+        (["--set", "now=2026-11-21T12:00:04Z"], "4s ago"),
         (["--as-of", "2026-11-21T12:20:00Z"], "20m ago"),
     ):
         assert run([*asked, *option]) == 0
@@ -96,14 +96,15 @@ def test_of_reports_of_several_ages_the_oldest_one_has_to_be_trusted(
     run([*command, *options, *NOW])
     page = " ".join(capsys.readouterr().out.replace("│", "").split())
     assert (
-        "To find out, add --metrics, --set produce.rate or --trust-reports-of 60m (to accept reports that old)." in page
+        "To find out, add --metrics, --set produce.rate or --set trust.reports.of=60m (to accept reports that old)."
+        in page
     )
-    assert page.count("--trust-reports-of") == 1
+    assert page.count("--set trust.reports.of") == 1
     run([*command, *options, *NOW, "--output", "json"])
     assert json.loads(capsys.readouterr().out)["settled_by"] == [
         "--metrics",
         "--set produce.rate",
-        "--trust-reports-of 60m",
+        "--set trust.reports.of=60m",
     ]
 
 
@@ -260,9 +261,9 @@ def test_no_rule_is_kept_by_the_least_that_copies_are_behind(
     snapshot = tmp_path / "x.json"
     snapshot.write_text(json.dumps(GROUP))
     asked = ["check", str(snapshot), "--remove", "two", "--policy", str(policy), "--acceptable-recovery-lag", "100"]
-    assert run([*asked, "--trust-reports-of", "2h"]) == 0
+    assert run([*asked, "--set", "trust.reports.of=2h"]) == 0
     capsys.readouterr()
-    assert run([*asked, "--trust-reports-of", "2h", "--metrics", str(lag)]) == 3
+    assert run([*asked, "--set", "trust.reports.of=2h", "--metrics", str(lag)]) == 3
     assert re.search(r"\? +max_cold_handovers +2 +0 .*\(0 to 2\)", capsys.readouterr().out)
 
 
@@ -278,7 +279,7 @@ def test_a_check_says_in_every_form_which_options_would_tell(
     forms = ("markdown", "junit", "github", "json", "html")
     reports = [argument for form in forms for argument in ("--report", f"{form}=report.{form}")]
     asked = ["check", "x.json", "--remove", "two", "--policy", "policy.yaml", *reports]
-    said = "To find out, add --metrics, --set produce.rate or --trust-reports-of 60m"
+    said = "To find out, add --metrics, --set produce.rate or --set trust.reports.of=60m"
     assert run(asked) == 3
     page = " ".join(capsys.readouterr().out.replace("│", "").split())
     assert page.count(said) == 1
@@ -291,10 +292,10 @@ def test_a_check_says_in_every_form_which_options_would_tell(
     assert found["max_cold_handovers"]["settled_by"] == [
         "--metrics",
         "--set produce.rate",
-        "--trust-reports-of 60m",
+        "--set trust.reports.of=60m",
     ]
     assert found["max_moves"]["settled_by"] == []
-    assert run([*asked, "--trust-reports-of", "60m"]) == 3
+    assert run([*asked, "--set", "trust.reports.of=60m"]) == 3
     assert "To find out" not in capsys.readouterr().out
 
 
@@ -345,16 +346,16 @@ def _caught_up(folder: Path, time: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("command", "option"),
+    ("command", "time_option"),
     [
-        (["drain", "x.json", "two", "--require-warm"], "--now"),
-        (["bounce", "x.json", "--instance", "two"], "--now"),
-        (["check", "x.json", "--remove", "two", "--policy", "policy.yaml"], "--as-of"),
+        (["drain", "x.json", "two", "--require-warm"], "--set now="),
+        (["bounce", "x.json", "--instance", "two"], "--set now="),
+        (["check", "x.json", "--remove", "two", "--policy", "policy.yaml"], "--as-of "),
     ],
 )
 def test_what_is_measured_days_after_now_proves_nothing(
     command: list[str],
-    option: str,
+    time_option: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
@@ -363,18 +364,18 @@ def test_what_is_measured_days_after_now_proves_nothing(
     Path("policy.yaml").write_text("version: 1\ndefaults: {max_cold_handovers: 0}\n")
     Path("x.json").write_text(json.dumps({**GROUP, "stores": "persistent"}))
     _measuring(monkeypatch, {**GROUP, "stores": "persistent"})
-    asked = [*command, "--metrics", str(_caught_up(tmp_path, "2026-11-26T02:00:00+00:00")), option]
-    assert run([*asked, "2026-11-21T12:00:00Z"]) == 3
+    asked = [*command, "--metrics", str(_caught_up(tmp_path, "2026-11-26T02:00:00+00:00"))]
+    assert run([*asked, *f"{time_option}2026-11-21T12:00:00Z".split()]) == 3
     page = " ".join(capsys.readouterr().out.replace("│", "").split())
     assert "UNKNOWN" in page
-    assert "--now 2026-11-26T02:00:00Z" in page
-    later = [*asked, "2026-11-26T02:00:00Z"]
-    is_about_now = option == "--now"
+    assert "--set now=2026-11-26T02:00:00Z" in page
+    later = [*asked, *f"{time_option}2026-11-26T02:00:00Z".split()]
+    is_about_now = time_option == "--set now="
     assert run(later) == (3 if is_about_now else 0)
     assert (
         "The group was last seen 4d14h ago" in " ".join(capsys.readouterr().out.replace("│", "").split())
     ) is is_about_now
-    assert run([*later, "--trust-reports-of", "5d"]) == 0
+    assert run([*later, "--set", "trust.reports.of=5d"]) == 0
 
 
 @pytest.mark.parametrize(

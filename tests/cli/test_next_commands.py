@@ -21,7 +21,7 @@ from kstream_plan.render.page import Line, Page
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers.metric_texts import GROUP
 
-NOW = ["--now", "2026-11-21T12:00:00Z"]
+NOW = ["--set", "now=2026-11-21T12:00:00Z"]
 STORES = ["--stores", "persistent"]
 #: A name that a shell would take apart.
 NAME = "my snapshot; of $HOME & a rather long name, so that the command is longer than eighty columns.json"
@@ -59,14 +59,14 @@ def test_one_of_several_applications_is_chosen_again() -> None:
 
 def test_options_that_change_the_answer_are_carried_unless_the_command_varies_them() -> None:
     given = (
-        ("now", ("--now", "2026-11-21T12:00:00Z")),
+        ("now", ("--set", "now=2026-11-21T12:00:00Z")),
         ("metrics", ("--metrics", "a b.json", "--metrics", "c.json")),
         ("max_warmup_replicas", ("--max-warmup-replicas", "8")),
         ("to", ("--to", "5")),
         ("output", ("--output", "table")),
         ("restart", ("--restart", "5s")),
     )
-    carried = "--now 2026-11-21T12:00:00Z --metrics 'a b.json' --metrics c.json"
+    carried = "--set now=2026-11-21T12:00:00Z --metrics 'a b.json' --metrics c.json"
     for command, expected in (
         (WHY, f"kstream-plan why a {carried} --max-warmup-replicas 8"),
         ("kstream-plan compare SNAPSHOT --vary max.warmup.replicas=8,16", f" {carried} --to 5"),
@@ -178,7 +178,7 @@ def _small_inputs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (["drain", NAME, "two", *NOW], ["simulate-scaleout", NAME, "--remove", "two", *NOW]),
         (
             ["drain", NAME, "two", "--quiet", *STORES, *NOW],
-            ["simulate-scaleout", NAME, "--remove", "two", *NOW, *STORES],
+            ["simulate-scaleout", NAME, "--remove", "two", *STORES, *NOW],
         ),
         (["bounce", NAME, "--instance", "two", "--restart", "5s", *NOW], ["drain", NAME, "two", *NOW]),
         (["assign", NAME, "--set", "max.rounds=1"], ["why", NAME]),

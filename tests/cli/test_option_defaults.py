@@ -369,7 +369,7 @@ def test_single_values_numbers_and_times_are_taken_as_they_are_written() -> None
     both = parse("simulate-scaleout", environment={"KSTREAM_PLAN_NEW": "rack=c threads=2"}).values["new"]
     assert both == [("rack", "c"), ("threads", 2)]
     assert parse("check", environment={"KSTREAM_PLAN_BASELINE": "c d"}).values["baseline"] == ["c", "d"]
-    assert parse("check", environment={"KSTREAM_PLAN_NOW": "2026-11-21"}).values["now"] is not None
+    assert parse("check", environment={"KSTREAM_PLAN_SET": "now=2026-11-21"}).values["now"] is not None
 
 
 @_with_spark

@@ -111,7 +111,7 @@ def test_a_drain_is_reported(group: str, spark: object, tmp_path: Path) -> None:
     page, picture = tmp_path / "a.html", tmp_path / "a.svg"
     who = "i1" if "scale" in group else "10.0.0.1:8083"
     reports = ["--report", f"html={page}", "--report", f"svg={picture}"]
-    assert run(["drain", str(EXAMPLES / group), who, "--now", "2026-11-22T12:00:00Z", *reports]) == 0
+    assert run(["drain", str(EXAMPLES / group), who, "--set", "now=2026-11-22T12:00:00Z", *reports]) == 0
     answer = "NO: 8 of the 10 tasks of i1" if "scale" in group else "YES: 5 of 15 connectors and tasks"
     assert answer in Page(page.read_text(encoding="utf-8")).text
     assert answer in picture.read_text(encoding="utf-8")

@@ -42,7 +42,7 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
     [
         ["fleet"],
         ["show", "--output", "json"],
-        ["check", "--quiet", "--now", "2026-11-22T12:00:00Z"],
+        ["check", "--quiet", "--set", "now=2026-11-22T12:00:00Z"],
         ["diff", "--output", "json"],
     ],
 )
@@ -72,7 +72,7 @@ def test_what_is_wrong_there_is_told_by_its_name_there(folder: Path, capsys: Cap
     (folder / "damaged").mkdir()
     row = next((folder / "jsonl").glob("part-*.json")).read_text().splitlines()[0]
     (folder / "damaged" / "rows.jsonl").write_text(f"{row}\n{row[:200]}\n")
-    for command in (["show"], ["fleet"], ["check", "--quiet", "--now", "2026-11-22T12:00:00Z"]):
+    for command in (["show"], ["fleet"], ["check", "--quiet", "--set", "now=2026-11-22T12:00:00Z"]):
         assert run([*command, "viewfs://test/data/damaged"]) == 1
         assert "error: viewfs://test/data/damaged/rows.jsonl" in capsys.readouterr().err
 

@@ -27,7 +27,7 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def export(*words: str) -> int:
-    return run(["export-target", *words, "--now", NOW, "--out", "out.properties"])
+    return run(["export-target", *words, "--set", f"now={NOW}", "--out", "out.properties"])
 
 
 def error(capsys: pytest.CaptureFixture[str]) -> str:
@@ -73,7 +73,7 @@ def test_a_config_map_holds_the_same_file(capsys: pytest.CaptureFixture[str]) ->
 
 def test_a_plan_that_must_not_be_run_is_refused_with_every_reason(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["export-target", "plan.json", "--by", "static", "--expires-in", "30h", "--out", "out.properties"]
-    assert run([*words, "--now", "2026-11-25T22:00:00Z"]) == 3
+    assert run([*words, "--set", "now=2026-11-25T22:00:00Z"]) == 3
     shown = capsys.readouterr()
     assert "error: " not in shown.err, "it is an answer"
     text = " ".join(shown.out.replace("│", " ").split())
@@ -82,7 +82,7 @@ def test_a_plan_that_must_not_be_run_is_refused_with_every_reason(capsys: pytest
     assert "2. Its snapshot is 19m07s old, more than 10m" in text
     assert "3. --expires-in 30h is above 24h" in text
     assert not Path("out.properties").exists()
-    assert run([*words, "--now", "2026-11-25T22:00:00Z", "--output", "json"]) == 3
+    assert run([*words, "--set", "now=2026-11-25T22:00:00Z", "--output", "json"]) == 3
     document = json.loads(capsys.readouterr().out)
     assert (document["answer"], len(document["reasons"]), document["file"]) == ("no", 3, None)
 
@@ -115,7 +115,7 @@ def test_another_file_is_not_replaced(capsys: pytest.CaptureFixture[str]) -> Non
     assert export("plan.json", "--by", "tag:pod") == 1
     assert "is there already, and is no target file: it is not replaced" in error(capsys)
     plan = Path("plan.json").read_bytes()
-    assert run(["export-target", "plan.json", "--by", "tag:pod", "--now", NOW, "--out", "plan.json"]) == 1
+    assert run(["export-target", "plan.json", "--by", "tag:pod", "--set", f"now={NOW}", "--out", "plan.json"]) == 1
     assert Path("plan.json").read_bytes() == plan
 
 
@@ -134,7 +134,7 @@ def test_a_target_file_is_not_replaced_by_a_plan(capsys: pytest.CaptureFixture[s
 def test_the_brake_counts_from_here(capsys: pytest.CaptureFixture[str]) -> None:
     assert export("--stay", "snapshot.json", "--by", "tag:pod") == 0
     capsys.readouterr()
-    assert run(["check-target", "out.properties", "snapshot.json", "--now", NOW]) == 0
+    assert run(["check-target", "out.properties", "snapshot.json", "--set", f"now={NOW}"]) == 0
     assert "YES: The file would count" in capsys.readouterr().out
 
 
@@ -143,7 +143,7 @@ def test_the_brake_counts_from_here(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.xdist_group("spark")
 def test_whether_the_class_decides_is_unknown_unless_it_is_seen(capsys: pytest.CaptureFixture[str]) -> None:
     Path("snapshot.json").write_text(json.dumps(SNAPSHOT_ROW), encoding="utf-8")
-    assert run(["check-target", "target.properties", "snapshot.json", "--now", NOW]) == 3
+    assert run(["check-target", "target.properties", "snapshot.json", "--set", f"now={NOW}"]) == 3
     text = " ".join(capsys.readouterr().out.replace("│", " ").split())
     assert "Whether io.kstreamplan.PlanTaskAssignor decides is unknown" in text
 
@@ -154,13 +154,13 @@ def test_whether_the_class_decides_is_unknown_unless_it_is_seen(capsys: pytest.C
 def test_of_a_group_that_was_seen_long_ago_it_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
     assert export("plan.json", "--by", "tag:pod") == 0
     capsys.readouterr()
-    assert run(["check-target", "out.properties", "snapshot.json", "--now", "2026-11-25T22:41:00Z"]) == 3
+    assert run(["check-target", "out.properties", "snapshot.json", "--set", "now=2026-11-25T22:41:00Z"]) == 3
     text = " ".join(capsys.readouterr().out.replace("│", " ").split())
     assert "UNKNOWN: As the group was, the file would count, for plan" in text
     assert "a new snapshot tells" in text
     assert "The group was last seen 1h ago" in text
-    words = ["check-target", "out.properties", "snapshot.json", "--now", "2026-11-25T22:41:00Z"]
-    assert run([*words, "--trust-reports-of", "2h", "--output", "json"]) == 0
+    words = ["check-target", "out.properties", "snapshot.json", "--set", "now=2026-11-25T22:41:00Z"]
+    assert run([*words, "--set", "trust.reports.of=2h", "--output", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["answer"] == "yes"
 
 
@@ -168,9 +168,9 @@ def test_of_a_group_that_was_seen_long_ago_it_is_unknown(capsys: pytest.CaptureF
 @pytest.mark.usefixtures("spark")
 @pytest.mark.xdist_group("spark")
 def test_a_file_that_would_not_count_is_told_by_its_code(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["check-target", "target.properties", "snapshot.json", "--now", NOW]) == 0
+    assert run(["check-target", "target.properties", "snapshot.json", "--set", f"now={NOW}"]) == 0
     capsys.readouterr()
-    assert run(["check-target", "target.properties", "snapshot.json", "--now", "2026-11-26T00:00:00Z"]) == 3
+    assert run(["check-target", "target.properties", "snapshot.json", "--set", "now=2026-11-26T00:00:00Z"]) == 3
     assert "NO: The file would not count: it has expired (expired)." in capsys.readouterr().out
     assert run(["check-target", "none.properties", "snapshot.json"]) == 1
     assert "cannot read the file" in error(capsys)
@@ -189,7 +189,7 @@ def test_a_target_goes_with_its_assignor(capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.xdist_group("spark")
 def test_a_file_that_never_counts_is_what_the_answer_begins_with(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["snapshot.json", "--add", "3", "--assignor", "planned", "--target", "target.properties"]
-    words += ["--restore-rate", "20000/s", "--now", "2026-11-25T21:41:00Z", "--set", "draws=1"]
+    words += ["--restore-rate", "20000/s", "--set", "now=2026-11-25T21:41:00Z", "--set", "draws=1"]
     assert run(["simulate-scaleout", *words, "--out", "planned.json"]) == 0
     panel = " ".join(capsys.readouterr().out.partition("╰")[0].replace("│", " ").split())
     assert "The target file never counts, and the application decides without a plan" in panel
@@ -209,7 +209,16 @@ def test_a_file_that_never_counts_is_what_the_answer_begins_with(capsys: pytest.
 @pytest.mark.parametrize("command", ["drain", "bounce"])
 def test_why_it_takes_until_the_file_expires_is_said(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     # the file has five slots, and the group three instances
-    words = ["--assignor", "planned", "--target", "target.properties", "--restore-rate", "20000/s", "--now", NOW]
+    words = [
+        "--assignor",
+        "planned",
+        "--target",
+        "target.properties",
+        "--restore-rate",
+        "20000/s",
+        "--set",
+        f"now={NOW}",
+    ]
     named = ["snapshot.json", "841964de"] if command == "drain" else ["snapshot.json", "--restart", "30s"]
     run([command, *named, *words])
     text = " ".join(capsys.readouterr().out.replace("│", " ").split())

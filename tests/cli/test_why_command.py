@@ -62,9 +62,9 @@ def test_a_plan_that_is_cut_off_is_no_success(history: str, capsys: pytest.Captu
         (["--generation", "99"], 1, "it holds those of generations 1 to 51"),
         (["--generation", "17", "--task", "9_9"], 1, "there is no task '9_9'"),
         (["--generation", "17", "--instance", "i9"], 1, "there is no instance 'i9'"),
-        (["--generation", "17", "--replay", "--now", "2026-11-22T13:00:00Z"], 2, "--replay begins when"),
+        (["--generation", "17", "--replay", "--set", "now=2026-11-22T13:00:00Z"], 2, "--replay begins when"),
         (["--generation", "17", "--as-of", "2026-11-22T13:00:00Z"], 2, "both say of when it is"),
-        (["--generation", "17", "--now", "2026-11-22T12:00:00Z"], 2, "now is before the snapshot"),
+        (["--generation", "17", "--set", "now=2026-11-22T12:00:00Z"], 2, "now is before the snapshot"),
     ],
 )
 def test_what_does_not_work_is_one_error(

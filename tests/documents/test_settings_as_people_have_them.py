@@ -428,7 +428,7 @@ def test_settings_of_a_streams_group_are_told_for_a_classic_one(
     path = tmp_path / "app.properties"
     path.write_text("application.id=orders\nstreams.num.standby.replicas=1\n", encoding="utf-8")
     snapshot = str(Path(kstream_plan.__file__).parents[1] / "examples" / "scale-out" / "snapshot.json")
-    now = ["--now", "2026-11-21T13:01:00Z"]
+    now = ["--set", "now=2026-11-21T13:01:00Z"]
     assert run(["assign", snapshot, "--streams-config", str(path), *now]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "Warning: streams.num.standby.replicas: set for a streams group, without effect in this one" in shown

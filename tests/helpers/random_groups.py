@@ -30,8 +30,8 @@ class Given:
         row: the snapshot.
         restore: ``--restore-rate``; ``None``: not given.
         produce: ``--set produce.rate``, likewise.
-        later_ms: ``--now``, counted from when the snapshot was taken; ``None``: not given.
-        trust_ms: ``--trust-reports-of``.
+        later_ms: ``--set now``, counted from when the snapshot was taken; ``None``: not given.
+        trust_ms: ``--set trust.reports.of``.
     """
 
     row: dict[str, Any]

@@ -36,7 +36,7 @@ from tests.helpers.captured import REAL
 from tests.helpers.connect_rows import snapshot as snapshot_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-NOW = "--now 2026-11-22T13:00:00Z"
+NOW = "--set now=2026-11-22T13:00:00Z"
 _CAPTURED_AT = "2026-11-22T12:00:00Z"
 
 POLICY = """version: 1

@@ -185,8 +185,8 @@ def planned(scenario: str, before: Path, at: str, restored_per_second: int, *opt
     answer, plan = before.with_name("scenario.yaml"), before.with_name("plan.json")
     answer.write_text(f"events: {scenario}\n")
     asked = [
-        "--now",
-        at,
+        "--set",
+        f"now={at}",
         "--restore-rate",
         f"{restored_per_second}/s",
         "--set",

@@ -59,7 +59,7 @@ class TestReports:
         assert _at(snapshot(), heartbeat_ms, trust_ms=None).known is Known.CAUGHT_UP
         evidence = _at(snapshot(), heartbeat_ms + 1, trust_ms=None)
         assert (evidence.known, evidence.fact) == (Known.UNKNOWN, Fact.OLD_REPORT)
-        assert evidence.settled_by == ("--metrics", "--set produce.rate", "--trust-reports-of 1m")
+        assert evidence.settled_by == ("--metrics", "--set produce.rate", "--set trust.reports.of=1m")
         measured = replace(snapshot(), measured_lags=frozenset({(0, 1)}))
         assert _at(measured, _MINUTE, trust_ms=None).known is Known.CAUGHT_UP
         assert _at(measured, _MINUTE + 1, trust_ms=None).known is Known.UNKNOWN
@@ -91,7 +91,7 @@ class TestReports:
     def test_an_older_one_proves_nothing_and_says_what_would(self) -> None:
         evidence = _at(snapshot(), _MINUTE + 1)
         assert (evidence.known, evidence.fact) == (Known.UNKNOWN, Fact.OLD_REPORT)
-        assert evidence.settled_by == ("--metrics", "--set produce.rate", "--trust-reports-of 2m")
+        assert evidence.settled_by == ("--metrics", "--set produce.rate", "--set trust.reports.of=2m")
 
     def test_who_accepts_older_ones_gets_an_answer(self) -> None:
         assert _at(snapshot(), 3 * 86_400_000, trust_ms=3 * 86_400_000).known is Known.CAUGHT_UP
@@ -225,7 +225,7 @@ class TestReportsOfAfterNow:
         evidence = _at(_heard(4 * 86_400_000, lag, measured_lags=measured, **facts), 45_000)
         assert (evidence.known, evidence.fact) == (Known.UNKNOWN, Fact.HEARD_LATER)
         assert (evidence.heard_ms, evidence.age_ms, evidence.at_most) == (4 * 86_400_000, None, None)
-        assert evidence.settled_by == ("--now 2026-11-26T12:00:00Z (in check: --as-of)",)
+        assert evidence.settled_by == ("--set now=2026-11-26T12:00:00Z (in check: --as-of)",)
 
     @pytest.mark.parametrize("likely", [True, False])
     def test_no_rate_carries_it_back(self, likely: bool) -> None:
@@ -343,8 +343,8 @@ def test_more_lag_older_later_faster_written_or_less_trusted_is_never_safer(
 def test_of_options_with_a_time_only_the_farthest_is_named() -> None:
     ages = [_at(snapshot(), minutes * _MINUTE) for minutes in (30, 60, 45)]
     later = [_at(_heard(days * 86_400_000), 0) for days in (1, 3, 2)]
-    assert options_that_tell(ages) == ("--metrics", "--set produce.rate", "--trust-reports-of 60m")
-    assert options_that_tell(later) == ("--now 2026-11-25T12:00:00Z (in check: --as-of)",)
+    assert options_that_tell(ages) == ("--metrics", "--set produce.rate", "--set trust.reports.of=60m")
+    assert options_that_tell(later) == ("--set now=2026-11-25T12:00:00Z (in check: --as-of)",)
     assert options_that_tell([]) == ()
 
 
@@ -552,7 +552,7 @@ def _evidence(known: Known, fact: Fact, words: str, **fields: Any) -> Evidence:
                 Fact.HEARD_LATER,
                 "it was heard of only 1m30s after the time that counts as now",
                 heard_ms=90500,
-                settled_by=("--now 2026-11-22T12:01:31Z (in check: --as-of)",),
+                settled_by=("--set now=2026-11-22T12:01:31Z (in check: --as-of)",),
             ),
         ),
         (
@@ -594,7 +594,7 @@ def _evidence(known: Known, fact: Fact, words: str, **fields: Any) -> Evidence:
                 "reported 7 records behind 1m30s before, and may have fallen behind since",
                 age_ms=90000,
                 heard_ms=0,
-                settled_by=("--metrics", "--set produce.rate", "--trust-reports-of 2m"),
+                settled_by=("--metrics", "--set produce.rate", "--set trust.reports.of=2m"),
             ),
         ),
         (
@@ -606,7 +606,7 @@ def _evidence(known: Known, fact: Fact, words: str, **fields: Any) -> Evidence:
                 age_ms=90000,
                 heard_ms=0,
                 at_most=90007,
-                settled_by=("--metrics", "--trust-reports-of 2m"),
+                settled_by=("--metrics", "--set trust.reports.of=2m"),
             ),
         ),
         (
@@ -685,7 +685,7 @@ def _evidence(known: Known, fact: Fact, words: str, **fields: Any) -> Evidence:
                 "reported 7 records behind 5s before, and may have fallen behind since",
                 age_ms=5000,
                 heard_ms=0,
-                settled_by=("--metrics", "--set produce.rate", "--trust-reports-of 1m"),
+                settled_by=("--metrics", "--set produce.rate", "--set trust.reports.of=1m"),
             ),
         ),
         (
@@ -792,7 +792,7 @@ def _evidence(known: Known, fact: Fact, words: str, **fields: Any) -> Evidence:
                 Fact.OLD_REPORT,
                 "ran the task there, so 0 records behind 46s before, and may have fallen behind since",
                 age_ms=46000,
-                settled_by=("--metrics", "--set produce.rate", "--trust-reports-of 1m"),
+                settled_by=("--metrics", "--set produce.rate", "--set trust.reports.of=1m"),
             ),
         ),
         (
@@ -855,7 +855,7 @@ def test_an_owner_s_word_is_as_old_as_it_is() -> None:
 def test_how_much_later_a_report_is_than_now_is_told_to_the_second() -> None:
     later = _known(replace(snapshot(), reported_ms={(0, 1): 2_000_500}))
     assert later.words == "it was heard of only 33m20s after the time that counts as now"
-    assert later.settled_by == ("--now 2026-11-22T12:33:21Z (in check: --as-of)",)
+    assert later.settled_by == ("--set now=2026-11-22T12:33:21Z (in check: --as-of)",)
 
 
 def test_who_is_assigned_a_copy_or_has_one_is_told() -> None:

@@ -14,13 +14,14 @@ from kstream_plan.cli import run
 
 _SAFE = Path(__file__).parent
 _RATES = ("--restore-rate", "50/s", "--set", "produce.rate=1000/s")
-_TEN_MINUTES_ON = ("--now", "2026-11-21T13:10:38.6Z", "--probing-rebalance-interval", "1m")
+_TEN_MINUTES_ON = ("--set", "now=2026-11-21T13:10:38.6Z", "--probing-rebalance-interval", "1m")
 _STALE = (*_TEN_MINUTES_ON, "--acceptable-recovery-lag", "100")
 _MEM, _MEM_1 = ("--instance", "05bb", "--restart", "3s"), ("--instance", "69ec", "--restart", "3s")
 
 
 def _captured(file: str) -> tuple[str, str]:
-    return "--now", json.loads((_SAFE / file).read_text(encoding="utf-8"))["captured_at"]
+    captured_at = json.loads((_SAFE / file).read_text(encoding="utf-8"))["captured_at"]
+    return "--set", f"now={captured_at}"
 
 
 @pytest.mark.parametrize(
@@ -28,8 +29,8 @@ def _captured(file: str) -> tuple[str, str]:
     [
         ("01-leftover-unknown-age/snap.json", ("i0",), "UNKNOWN"),
         ("02-stale-midrebalance/snap.json", ("i4", *_STALE), "UNKNOWN"),
-        ("04-produce-above-restore/lag0.json", ("i0", *_RATES, "--now", "2026-11-22T15:00:00Z"), "NO"),
-        ("04-produce-above-restore/lag10001.json", ("i0", *_RATES, "--now", "2026-11-22T15:00:00Z"), "NO"),
+        ("04-produce-above-restore/lag0.json", ("i0", *_RATES, "--set", "now=2026-11-22T15:00:00Z"), "NO"),
+        ("04-produce-above-restore/lag10001.json", ("i0", *_RATES, "--set", "now=2026-11-22T15:00:00Z"), "NO"),
         ("05-metrics-open/nan.json", ("i1",), "UNKNOWN"),
         ("07-least-lag-decision/snap.json", ("i0",), "UNKNOWN"),
         ("07-least-lag-decision/without.json", ("i0",), "UNKNOWN"),
@@ -49,7 +50,7 @@ def _captured(file: str) -> tuple[str, str]:
 def test_no_stop_is_called_warm(
     file: str, options: tuple[str, ...], answer: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    now = () if "--now" in options else _captured(file)
+    now = () if any(option.startswith("now=") for option in options) else _captured(file)
     assert run(["drain", str(_SAFE / file), *options, "--require-warm", *now]) == 3
     assert f"│ {answer}: " in capsys.readouterr().out
 
@@ -68,7 +69,7 @@ def test_no_stop_is_called_warm(
 def test_no_restart_is_called_safe(
     file: str, options: tuple[str, ...], answer: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    now = () if "--now" in options else _captured(file)
+    now = () if any(option.startswith("now=") for option in options) else _captured(file)
     assert run(["bounce", str(_SAFE / file), *options, *now]) == 3
     assert f"│ {answer}: " in capsys.readouterr().out
 
@@ -159,7 +160,7 @@ def test_what_starts_cold_in_one_course_only_is_no_proven_cold_start(
     folder, snapshot = _SAFE.parents[1] / "examples" / "leader-log", str(tmp_path / "orders.json")
     log, settings = str(folder / "orders.log"), str(folder / "app.properties")
     assert run(["snapshot", "--leader-log", log, "--streams-config", settings, "--out", snapshot]) == 0
-    assert run(["drain", snapshot, "i2", "--now", "2026-11-21T13:12:40Z"]) == 0
+    assert run(["drain", snapshot, "i2", "--set", "now=2026-11-21T13:12:40Z"]) == 0
     out = capsys.readouterr().out
     assert "NO: 1 to 4 of the 6 tasks" in out
     [row] = [line.split() for line in out.splitlines() if line.startswith("0_4 ")]

@@ -458,7 +458,7 @@ def never_safer(command: Command, worsening: Worsening, group: Given, rng: rando
     worse = worsening(rng, group)
     if worse is None or _is_another_question(group, worse, worsening):
         return
-    other_moment = worsening is worsenings.capture_time_unknown and bool(group.later_ms)  # ``--now`` has no effect
+    other_moment = worsening is worsenings.capture_time_unknown and bool(group.later_ms)  # ``--set now`` has no effect
     before, after = command(group), command(worse)
     if not before.tasks and _has_other_ends(group, worse, worsening):
         return

@@ -149,7 +149,7 @@ def test_a_snapshot_without_its_time_says_so_if_a_time_is_given() -> None:
         assert [doubt.code for doubt in restart.doubts] == codes
         assert restart.answer is (Answer.UNKNOWN if codes else Answer.YES)
     (note,) = (note for note in plan(snapshot, asked).assumptions if note.code == "no-capture-time")
-    assert "--now has no effect" in note.message
+    assert "--set now has no effect" in note.message
 
 
 @pytest.mark.parametrize(("now", "says"), [("13:00:38Z", "13:00:38.479Z"), ("13:00:38.6Z", "13:00:38.600Z")])
@@ -158,7 +158,7 @@ def test_the_time_that_is_shown_of_a_snapshot_is_a_time_that_may_be_given(
 ) -> None:
     """It is shown to the second."""
     monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (captured_scenarios.before("scale-out"),))
-    assert run(["drain", "x.json", "i1", "--now", f"2026-11-21T{now}", "--output", "json", "-q"]) == 0
+    assert run(["drain", "x.json", "i1", "--set", f"now=2026-11-21T{now}", "--output", "json", "-q"]) == 0
     assert json.loads(capsys.readouterr().out)["input"]["now"] == f"2026-11-21T{says}"
 
 
@@ -171,7 +171,7 @@ def test_now_is_what_the_clock_says_where_a_question_is_about_now(
     for command, now in (
         (["drain", "x.json", "i1"], "2026-11-18T12:26:40.000Z"),
         (["bounce", "x.json", "--instance", "i1", "--restart", "5s"], "2026-11-18T12:26:40.000Z"),
-        (["drain", "x.json", "i1", "--now", "2026-11-21T14:00:00Z"], "2026-11-21T14:00:00.000Z"),
+        (["drain", "x.json", "i1", "--set", "now=2026-11-21T14:00:00Z"], "2026-11-21T14:00:00.000Z"),
         (["drain", "x.json", "i1", "--as-of", "2026-11-21T14:00:00Z"], "2026-11-21T14:00:00.000Z"),
     ):
         early = now.startswith("2026-11-18")

@@ -296,9 +296,11 @@ def test_the_exit_code_tells_with_require_warm(
     monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (captured_scenarios.before(scenario),))
     taken = captured_scenarios.before(scenario).captured_at
     assert taken is not None
-    assert run(["drain", "x.json", "i1", "--require-warm", "--now", taken]) == code
+    assert run(["drain", "x.json", "i1", "--require-warm", "--set", f"now={taken}"]) == code
     later = "2026-11-26T00:00:00Z"
-    assert run(["drain", "x.json", "i1", "--require-warm", "--now", later]) == 3, "by then the reports are days old"
+    assert run(["drain", "x.json", "i1", "--require-warm", "--set", f"now={later}"]) == 3, (
+        "by then the reports are days old"
+    )
     assert run(["drain", "x.json", "i1"]) == 0
     assert run(["drain", "x.json", "i1", "--output", "json"]) == 0
     assert run(["drain", "x.json", "i1", "--output", "markdown"]) == 0

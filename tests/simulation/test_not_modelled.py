@@ -14,7 +14,7 @@ from tests.helpers import connect_rows, streams_rows
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 FILES = Path(__file__).parents[1] / "documents" / "settings" / "deciding"
-NOW = ["--now", "2026-11-22T12:00:10Z", "--trust-reports-of", "10m", "--stores", "persistent"]
+NOW = ["--set", "now=2026-11-22T12:00:10Z", "--set", "trust.reports.of=10m", "--stores", "persistent"]
 
 
 def group() -> dict[str, Any]:

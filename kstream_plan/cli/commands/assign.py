@@ -66,7 +66,7 @@ def _check(options: AssignOptions) -> None:
             "--set show.ranks=true is for people", fix="leave out --output json, or save the plan with --out"
         )
     if options.replay and options.now is not None:
-        raise UsageError("--replay begins when the decision was made", fix="leave out --now")
+        raise UsageError("--replay begins when the decision was made", fix="leave out --set now")
     check_before_reading(options, options.out_file)
     check_reports(options.report, options.out_file)
 

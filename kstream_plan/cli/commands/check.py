@@ -13,7 +13,7 @@ from kstream_plan.cli.actions.reports import check_reports, write_reports
 from kstream_plan.cli.actions.scenarios import scenario_of
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report_all
-from kstream_plan.cli.next_commands import input_of
+from kstream_plan.cli.next_commands import input_of, without_setting
 from kstream_plan.cli.options.check import CheckOptions
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.output import OutputForm, page, write_stdout
@@ -42,8 +42,9 @@ def check(options: CheckOptions) -> None:
         standard = Standard(rules, options.clock, _guards(options))
         forms = tuple(dict.fromkeys([*(report.form for report in options.report or ()), *stdout_forms]))
         words = dict(options.option_words)
-        if words.pop("now", None) and options.policy:  # only compare goes by it as this command does
-            words["clock"] = ("--now", f"{options.clock:%Y-%m-%dT%H:%M:%SZ}")
+        words["settings"] = without_setting(words.get("settings", ()), "now")
+        if options.now is not None and options.policy:  # only compare goes by it as this command does
+            words["clock"] = ("--set", f"now={options.clock:%Y-%m-%dT%H:%M:%SZ}")
         source_of_pages = input_of(options.paths, "", is_plural=False, option_words=tuple(words.items()))
         forms_of_report = ReportForms(*page(), forms, options.fail_on_warning, source_of_pages)
         with (

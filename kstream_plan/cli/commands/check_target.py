@@ -27,8 +27,8 @@ class CheckTargetOptions(Limited):
 
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Target file.")]
     snapshot: Annotated[str, typer.Argument(metavar="SNAPSHOT", help="Snapshot of the group; - is standard input.")]
-    now: shared.Now = None
-    trust_reports_of: shared.TrustReportsOf = None
+    now: int | None = None
+    trust_reports_of: int | None = None
     output: shared.Output = OutputForm.TABLE
 
 

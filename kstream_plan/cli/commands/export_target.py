@@ -91,7 +91,7 @@ class ExportTargetOptions(Limited):
     ] = None
     back: Annotated[bool, typer.Option("--back", help="Go back to where the plan began.")] = False
     max_snapshot_age: Annotated[int | None, duration_option("Refuse plans made from an older snapshot.")] = None
-    now: shared.Now = None
+    now: int | None = None
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Target file to write.")] = None
     configmap: Annotated[
         str | None,

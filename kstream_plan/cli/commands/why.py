@@ -88,7 +88,7 @@ def why(options: WhyOptions) -> None:
 def _check(options: WhyOptions) -> None:
     """Check what does not need the input."""
     if options.replay and options.now is not None:
-        raise UsageError("--replay begins when the decision was made", fix="leave out --now")
+        raise UsageError("--replay begins when the decision was made", fix="leave out --set now")
     names = [name for name in ("as_of", "metrics") if getattr(options.command_line, name)]
     if options.generation is not None and names:
         raise UsageError(f"{option_of(names[0])} and --generation both say of when it is", fix="give one of them")

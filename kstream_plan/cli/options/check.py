@@ -72,7 +72,7 @@ class CheckOptions(NewInstances, Chance, Planning, Following, PlansSnapshots):
         bool, typer.Option("--fail-on-warning", help="Fail with exit code 3 on warnings as well.")
     ] = False
 
-    now: shared.Now = None
+    now: int | None = None
 
     @cached_property
     def now_ms(self) -> int | None:

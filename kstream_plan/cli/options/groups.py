@@ -37,8 +37,8 @@ class Reading(Options, panel=INPUT):
     """Of when a snapshot is."""
 
     as_of: shared.AsOf = None
-    now: shared.Now = None
-    trust_reports_of: shared.TrustReportsOf = None
+    now: int | None = None
+    trust_reports_of: int | None = None
 
     @property
     def is_about_now(self) -> bool:

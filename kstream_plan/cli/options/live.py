@@ -29,7 +29,7 @@ class Live(Measuring, Settings, Limited, panel=INPUT):
     connect_config: sources.ConnectConfig = None
     application_id: shared.ApplicationId = None
     names: sources.Names = None
-    trust_reports_of: shared.TrustReportsOf = None
+    trust_reports_of: int | None = None
     every: Annotated[
         int | None,
         typer.Option(

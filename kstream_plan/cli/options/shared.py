@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kstream_plan.cli.options.values import WrongValueError, duration_option, parser
+from kstream_plan.cli.options.values import parser
 from kstream_plan.cli.output import OutputForm
 from kstream_plan.cli.panels import INPUT, OUTPUT, PLANNING
 from kstream_plan.documents.quantities import parse_duration
-from kstream_plan.model.times import EPOCH
-from kstream_plan.snapshots.rows.times import parse_time
-
-
-def _moment(text: str) -> datetime:
-    """Return a time, or the end of a day."""
-    try:
-        if "T" not in text.upper():
-            from kstream_plan.documents.policy_file import parse_date  # noqa: PLC0415 - not for every command
-
-            return datetime.combine(parse_date(text), time(23, 59, 59), UTC)
-        return EPOCH + timedelta(milliseconds=parse_time(text))
-    except ValueError as error:
-        raise WrongValueError(f"{error}, nor a time like 2027-01-31T12:00:00Z") from None
-
-
-def _moment_ms(text: str) -> int:
-    return (_moment(text) - EPOCH) // timedelta(milliseconds=1)
-
 
 Snapshots = Annotated[
     list[str],
@@ -51,23 +31,6 @@ AsOf = Annotated[
         metavar="TIME",
         rich_help_panel=INPUT,
         help="Ignore data newer than this time, e.g. 2026-11-21T12:00:00Z.",
-    ),
-]
-Now = Annotated[
-    int | None,
-    typer.Option(
-        "--now",
-        metavar="TIME",
-        parser=_moment_ms,
-        rich_help_panel=INPUT,
-        hidden=True,
-        help="Time that counts as now (default: --as-of, else the clock in drain, bounce --instance and check).",
-    ),
-]
-TrustReportsOf = Annotated[
-    int | None,
-    duration_option(
-        "Age up to which a report of a copy counts as true (default: 1m if measured, else a heartbeat).", rare=True
     ),
 ]
 ApplicationId = Annotated[

@@ -47,7 +47,7 @@ class SnapshotOptions(Measuring, Limited):
     connect_url: sources.ConnectUrl = None
     connect_config: sources.ConnectConfig = None
     generation: Annotated[int | None, number_option("Generation to take from --connect-log.", 0, rare=True)] = None
-    now: shared.Now = None
+    now: int | None = None
     log_dates: str | None = None
     listed: Annotated[
         bool,

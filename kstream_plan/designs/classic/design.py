@@ -109,7 +109,7 @@ class Classic(Design):
         """
         if epoch_ms is None and self.target.content is not None and self.assignor == FOLLOWS_A_FILE:
             message = "a target file expires, and the snapshot does not say when it was taken"
-            raise UsageError(message, fix="give the time with --now")
+            raise UsageError(message, fix="give the time with --set now=TIME")
         return replace(self, target=self.target._replace(now_ms=epoch_ms or 0))
 
     def fitted_to(self, snapshot: Snapshot) -> Classic:

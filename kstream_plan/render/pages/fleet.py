@@ -109,7 +109,7 @@ def _table_note(selection: Sequence[Result]) -> Iterator[str]:
     if times:
         span = times[0] if len(times) == 1 else f"{times[0]} to {times[-1]}"
         is_moving = any(result.outcome == "moving" for result in selection)
-        yield f"Snapshots: {span}{'; time left counts from that of each application, or from --now' * is_moving}."
+        yield f"Snapshots: {span}{'; time left counts from that of each application, or from --set now' * is_moving}."
     if any(
         _first(result.duration_ms_likely, result.duration_ms_most) != _first(result.duration_ms_most)
         or _first(result.max_paused_task_ms_likely, result.max_paused_task_ms_most)

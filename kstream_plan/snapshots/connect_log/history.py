@@ -98,7 +98,7 @@ def checked_row(entry: ConnectEntry) -> Mapping[str, Any]:
         raise SnapshotError(what, where=where, fix=fix)
     if entry.delay_ms and entry.at_ms is None:
         what = f"a delay of {entry.delay_ms / 1000:g} s runs, and the log's times have no date"
-        raise SnapshotError(what, where=where, fix="say when its last line was written: --now 2026-11-22T12:00:00Z")
+        raise SnapshotError(what, where=where, fix="say when its last line was written: --set now=2026-11-22T12:00:00Z")
     snapshot_from_row(entry.row, where)
     return entry.row
 

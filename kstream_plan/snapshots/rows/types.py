@@ -417,7 +417,7 @@ class Snapshot(NamedTuple):
     known_until: Annotated[
         Time | None,
         "Until when nothing else happened, RFC 3339: the last line of a log. Default: captured_at. A plan begins "
-        "there, unless --now or --as-of is given.",
+        "there, unless --set now or --as-of is given.",
     ] = None
     seen_until: Annotated[
         Time | None,

@@ -137,7 +137,7 @@ def test_draws_that_were_deleted_or_narrowed_let_no_gate_pass(
     assert worst > shown
     file, policy = tmp_path / "plan.json", tmp_path / "policy.yaml"
     policy.write_text(f"version: 1\ndefaults: {{max_moves: {shown}}}\n")
-    asked = ["check", str(file), "--policy", str(policy), "--now", "2026-11-21"]
+    asked = ["check", str(file), "--policy", str(policy), "--set", "now=2026-11-21"]
     file.write_text(simulated)
     assert run(asked) == 3
     capsys.readouterr()
@@ -203,13 +203,13 @@ def test_a_simulation_without_a_seal_passes_no_check(
 ) -> None:
     file = tmp_path / "plan.json"
     file.write_bytes(gzip.decompress((FOLDER / f"{name}.json.gz").read_bytes()))
-    assert run(["check", str(file), "--now", "2026-11-21"]) == code
+    assert run(["check", str(file), "--set", "now=2026-11-21"]) == code
     shown = capsys.readouterr()
     assert ("the file was edited" in shown.err) == (code == 1)
     other = json.loads(file.read_bytes())
     other["tool"]["version"] = "0.1.9"
     file.write_text(json.dumps(other), encoding="utf-8")
-    assert run(["check", str(file), "--now", "2026-11-21"]) == 3
+    assert run(["check", str(file), "--set", "now=2026-11-21"]) == 3
     assert run(["show", str(file)]) == 0
 
 

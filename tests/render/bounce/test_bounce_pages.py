@@ -31,7 +31,7 @@ from tests.helpers.safe_groups import safe_group
 from tests.helpers.schemas import validator
 
 #: When the group was as it is told.
-NOW = ("--now", "2026-11-21T13:00:38.479Z")
+NOW = ("--set", "now=2026-11-21T13:00:38.479Z")
 
 
 def _settled() -> Snapshot:

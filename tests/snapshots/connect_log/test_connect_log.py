@@ -167,7 +167,7 @@ def test_a_delay_that_runs_needs_a_date(tmp_path: Path) -> None:
     waiting = next(entry for entry in read_connect_logs([logs]) if entry.delay_ms)
     with pytest.raises(SnapshotError, match="a delay of 40 s runs") as error:
         checked_row(waiting)
-    assert "--now" in error.value.fix
+    assert "--set now" in error.value.fix
     # the leader's last line was written 39.8 s after it had begun to wait
     of_now = next(entry for entry in read_connect_logs([logs], now_ms=1_795_351_453_907) if entry.delay_ms)
     assert of_now.at_ms == 1_795_351_453_907 - (108_483 - 68_455)

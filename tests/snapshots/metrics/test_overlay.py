@@ -488,7 +488,7 @@ def test_old_scrapes_are_told() -> None:
     young = overlaid(text(leads(BOTH), "2026-11-21T11:55:00Z"), ends=offsets(ENDS, "2026-11-21T11:55:00Z"))
     assert "scrape-old" not in codes(young)
     later = overlaid(text(leads(BOTH)), ends=offsets(ENDS), now_ms=parse_time(SCRAPED) + 601_000)
-    assert "scrape-old" in codes(later), "by --now"
+    assert "scrape-old" in codes(later), "by --set now"
 
 
 def test_windowed_stores_without_start_offsets_are_named() -> None:
