@@ -283,7 +283,7 @@ _REPORT = FORM.view(
     ),
     warnings=added("All warnings, those of the plans first; with --fail-on-warning any of them fails the check."),
     plans=at(lambda _report: (), "The worst first.", list_of(_PLAN)),
-    errors=at("tally.errors", "What could not be read or planned (--keep-going).", list_of(_ERROR)),
+    errors=at("tally.errors", "What could not be read or planned (--set keep.going=true).", list_of(_ERROR)),
 )
 
 

@@ -90,13 +90,13 @@ COMMANDS: Mapping[str, CommandHelp] = MappingProxyType(
         ),
         "fleet": CommandHelp(
             "Show many applications, the worst first",
-            "Takes results of --out-format, saved plans, and snapshots to plan first.",
-            ("fleet results", "fleet snapshots --where 'cold > 0' --top 20"),
+            "Takes results of --set out.format, saved plans, and snapshots to plan first.",
+            ("fleet results", "fleet snapshots --where 'cold > 0' --set top=20"),
         ),
         "history": CommandHelp(
             "Show lags over time, by instance and task",
             "Shows which instances fall behind, and which tasks are written to most.",
-            ("history lags", "history lags/date=2026-11-* --over 7d --application-id orders"),
+            ("history lags", "history lags/date=2026-11-* --set over=7d --application-id orders"),
         ),
         "diff": CommandHelp(
             "Show what changed, what it cost, and why",
@@ -108,7 +108,7 @@ COMMANDS: Mapping[str, CommandHelp] = MappingProxyType(
             "From eager to cooperative, to a streams group, or of Connect workers to sessioned.",
             (
                 "upgrade orders.json --to cooperative",
-                "upgrade orders.json --to streams --broker-version 4.3 --add 2 --restore-rate 5000/s",
+                "upgrade orders.json --to streams --set broker.version=4.3 --restore-rate 5000/s",
             ),
         ),
         "snapshot": CommandHelp(
@@ -142,7 +142,7 @@ COMMANDS: Mapping[str, CommandHelp] = MappingProxyType(
             "Write a plan as a file that is followed",
             "An application that brings the class PlanTaskAssignor follows it. Exit code 3: it must not be, and why.",
             (
-                "export-target plan.json --by tag:pod --expires-in 2h --out target.properties",
+                "export-target plan.json --by tag:pod --set expires.in=2h --out target.properties",
                 "export-target --stay orders.json --by tag:pod --out target.properties",
             ),
         ),

@@ -37,6 +37,8 @@ USAGE_ERRORS: tuple[type[Exception], ...] = typer.BadParameter.__bases__
 _ARGUMENTS, _OWN = "Arguments", "Options"
 #: In which panels options of every command are.
 _PANEL_OF = {"settings": SETTINGS, "spark_conf": INPUT, **dict.fromkeys(("verbose", "quiet", "debug"), OUTPUT)}
+#: Beginnings of what ``--set`` gives whatever reads.
+_OF_READING = ("java.home=", "max.text=", "timeout=")
 #: The widest that help is written.
 _WIDTH = 100
 #: The widest option that has its text beside it, not below.
@@ -55,7 +57,8 @@ class PanelledCommand(TyperCommand):
         self.params.append(_color())
         for option in self._options:
             if option.name == "settings":
-                option.hidden = option.name not in self.by_set
+                option.hidden = not self.by_set
+                option.help = f"Any setting, e.g. {self._usual_setting}."
             option.rich_help_panel = _PANEL_OF.get(option.name, option.rich_help_panel)
             option.envvar, option.show_envvar = option_variables(option), False
             option.type.envvar_list_splitter = None  # blanks, also of paths
@@ -76,6 +79,14 @@ class PanelledCommand(TyperCommand):
     def _own_settings(self) -> list[tuple[str, OwnSetting]]:
         settings = settings_taken(self.by_set)
         return sorted((f"{name.replace('_', '.')}={settings[name].sample}", settings[name]) for name in settings)
+
+    @property
+    def _usual_setting(self) -> str:
+        """A value of ``--set`` that the command takes, of its own before what it shares with all that read."""
+        if "settings" in self.by_set:
+            return "session.timeout.ms=30s"
+        samples = [text for text, _ in self._own_settings]
+        return next((text for text in samples if not text.startswith(_OF_READING)), next(iter(samples), ""))
 
     @property
     def _options(self) -> list[Any]:

@@ -14,14 +14,12 @@ from typer.main import get_command
 
 from kstream_plan.cli.options.defaults import option_keys, option_source, option_variables
 from kstream_plan.cli.panels import USAGE_ERRORS
-from kstream_plan.documents.option_aliases import ALIASES
+from kstream_plan.documents.option_aliases import ALIASES, OF_OTHER_TOOLS
 from kstream_plan.errors import UsageError
 from kstream_plan.pages.sections import page_names
 
 #: What Typer adds of words that are spelled alike.
 _SPELLED_ALIKE = re.compile(r" Did you mean| \(Possible options")
-#: What other tools call options of this one.
-_OF_OTHER_TOOLS = {"--brokers": "--bootstrap-server", "--interval": "--every", "--poll": "--every"}
 
 
 def usage_error(error: Any, arguments: Sequence[str], app: typer.Typer) -> UsageError:
@@ -83,7 +81,7 @@ def _option(argument: str, options: Sequence[str]) -> str:
     if not argument.startswith("--") or argument == "--":
         return argument
     option, equals, value = argument.partition("=")
-    option = _OF_OTHER_TOOLS.get(option, option)
+    option = OF_OTHER_TOOLS.get(option, option)
     matches = get_close_matches(option, [*options, "--help"], n=1, cutoff=0.7)
     return f"{matches[0]}{equals}{value}" if matches else argument
 

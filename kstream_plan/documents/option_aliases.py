@@ -37,10 +37,23 @@ _SETTINGS = (
     *("rack.aware.assignment.traffic_cost", "rack.aware.assignment.non_overlap_cost"),
     *("draws", "draws.within", "java.home", "log.dates", "max.rounds", "max.text", "protocol", "record.size"),
     *("new.round", "now", "old.round", "timeout", "trigger", "trust.reports.of"),
+    *("broker.version", "every", "expires.in", "out.format", "over", "probe", "top", "warmups"),
 )
 #: Flags that are values of ``--set`` now.
 _FLAGS = (
-    *("bounds", "full", "lags.as.reported", "one.bounce", "overwrite", "protocol.view", "ranges", "show.ranks"),
+    *(
+        "back",
+        "bounds",
+        "full",
+        "keep.going",
+        "lags.as.reported",
+        "offsets.topic",
+        "one.bounce",
+        "overwrite",
+        "protocol.view",
+        "ranges",
+        "show.ranks",
+    ),
     "what.if",
 )
 #: What was an option of its own and is one of ``--new``.
@@ -70,6 +83,9 @@ ALIASES: Mapping[str, Alias] = {
     "--lags": Alias("--metrics", "rows="),
     "--store-lags": Alias("--metrics", "lags="),
 }
+
+#: What other tools call options of this one.
+OF_OTHER_TOOLS = {"--brokers": "--bootstrap-server", "--interval": "--every", "--poll": "--every"}
 
 
 class ModernWords(NamedTuple):

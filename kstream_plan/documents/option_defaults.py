@@ -32,14 +32,13 @@ KEYS = frozenset(
     re.findall(
         r"\S+",
         """
-        acceptable-recovery-lag add all application-id as-of as-snapshot assignor back baseline bootstrap-server
-        broker-version by color command-config configmap connect-config connect-log connect-status connect-url
-        debug describe-text design every expect-digest expires-in fail-on-changes fail-on-warning for from
-        generation give-up-after group instance keep-going leader-log leave list max-snapshot-age
-        max-warmup-replicas metrics names new num-standby-replicas offsets-topic out out-format output over
-        policy probe probing-rebalance-interval quiet remove replay report require-generation require-warm
-        restart restore-rate round scenario set sort spark-conf stay stores streams-config target task to top
-        topology vary verbose warmups where
+        acceptable-recovery-lag add all application-id as-of as-snapshot assignor baseline bootstrap-server by
+        color command-config configmap connect-config connect-log connect-status connect-url debug
+        describe-text design expect-digest fail-on-changes fail-on-warning for from generation give-up-after
+        group instance leader-log leave list max-snapshot-age max-warmup-replicas metrics names new
+        num-standby-replicas out output policy probing-rebalance-interval quiet remove replay report
+        require-generation require-warm restart restore-rate round scenario set sort spark-conf stay stores
+        streams-config target task to topology vary verbose where
         """,
     )
 )

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, time, timedelta
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from kstream_plan.model.times import EPOCH
+from kstream_plan.model.times import EPOCH, duration
 
 
 class OwnSetting(NamedTuple):
@@ -40,6 +40,30 @@ def _number(low: int = 1, high: float = float("inf")) -> Callable[[str], int]:
         return number
 
     return parse
+
+
+def _within(parse: Callable[[str], int], low_and_high: Callable[[], tuple[int, float]]) -> Callable[[str], int]:
+    def parse_within(text: str) -> int:
+        low, high = low_and_high()
+        if not low <= (value := parse(text)) <= high:
+            raise ValueError(
+                f"{text} is {f'above {duration(int(high))}' if value > high else f'below {duration(low)}'}"
+            )
+        return value
+
+    return parse_within
+
+
+def _probe_range() -> tuple[int, int]:
+    from kstream_plan.assignors.planned.target_file import PROBE_RANGE_MS  # noqa: PLC0415 - not for help
+
+    return PROBE_RANGE_MS
+
+
+def _warmups(text: str) -> int:
+    from kstream_plan.assignors.planned.target_file import MAX_WARMUPS  # noqa: PLC0415 - not for help
+
+    return _number(high=MAX_WARMUPS)(text)
 
 
 def _one_of(choices: Callable[[], Iterable[str]]) -> Callable[[str], str]:
@@ -110,6 +134,8 @@ def parse_release(text: str) -> str:
 
 
 STORES = ("persistent", "in-memory")
+#: How results are written as a data set.
+FORMS = ("parquet", "jsonl")
 #: What ``--set`` puts over a snapshot, as Kafka's settings; ``restore_rate`` and ``stores`` have options as well.
 OF_SNAPSHOTS: Mapping[str, OwnSetting] = {
     "stores": OwnSetting(_one_of(lambda: STORES), "persistent", "Where stores are, if that is unknown."),
@@ -126,7 +152,9 @@ OF_SNAPSHOTS: Mapping[str, OwnSetting] = {
 }
 #: What ``--set`` gives a command, by the attribute of its options.
 OF_COMMANDS: Mapping[str, OwnSetting] = {
+    "back": OwnSetting(_TRUTH, "true", "Go back to where the plan began."),
     "bounds": OwnSetting(_TRUTH, "true", "Also compute the minimum of state to restore."),
+    "broker_version": OwnSetting(_text, "4.3", "Release of a streams group's brokers: 4.2, 4.3 or 4.4."),
     "draws": OwnSetting(
         _number(high=1_000_000), "500", "Number of random simulations (default: by size, at most 200; upgrade: 10)."
     ),
@@ -135,8 +163,13 @@ OF_COMMANDS: Mapping[str, OwnSetting] = {
         "30s",
         "Time limit for random simulations; their number then depends on the machine.",
     ),
+    "every": OwnSetting(
+        _within(_DURATION, lambda: (1_000, float("inf"))), "10s", "Time between two polls (default: 5s)."
+    ),
+    "expires_in": OwnSetting(_DURATION, "2h", "Time until the file does not count (default: 2h)."),
     "full": OwnSetting(_TRUTH, "true", "JSON with the complete outcome of each rebalance."),
     "java_home": OwnSetting(_text, "/usr/lib/jvm/21", "Java home for Spark, instead of the Java installed along."),
+    "keep_going": OwnSetting(_TRUTH, "true", "Report applications that fail and go on with the others."),
     "log_dates": OwnSetting(
         _one_of(_date_orders), "dmy", "Order of day, month and year in the logs' dates, if they do not tell it."
     ),
@@ -152,11 +185,21 @@ OF_COMMANDS: Mapping[str, OwnSetting] = {
         "2027-01-31",
         "Time that counts as now (default: --as-of, else the clock in drain, bounce --instance and check).",
     ),
+    "offsets_topic": OwnSetting(_TRUTH, "true", "Read every generation of the group from __consumer_offsets."),
     "old_round": OwnSetting(_number(0), "3", "Rebalance of the plan OLD to compare from (default: the last)."),
     "one_bounce": OwnSetting(
         _TRUTH, "true", "Ask for a single rolling bounce; it is refused with its reason and exit code 3."
     ),
+    "out_format": OwnSetting(
+        _one_of(lambda: FORMS),
+        "parquet",
+        f"Data set with one row per application, {' or '.join(FORMS)}; --out is its folder, where Spark can write.",
+    ),
+    "over": OwnSetting(
+        _above_0(_DURATION, "a time above 0 is needed"), "24h", "Time to look back from the newest row (default: 24h)."
+    ),
     "overwrite": OwnSetting(_TRUTH, "true", "Replace an existing data set."),
+    "probe": OwnSetting(_within(_DURATION, _probe_range), "15s", "Time between probes (default: 15s)."),
     "protocol": OwnSetting(_one_of(_protocols), "eager", "Rebalance protocol of the group."),
     "protocol_view": OwnSetting(
         _TRUTH, "true", "Show the protocol (KIP-429): the leader's view, rejoins, callbacks of each member."
@@ -167,12 +210,14 @@ OF_COMMANDS: Mapping[str, OwnSetting] = {
     "record_size": OwnSetting(_number(), "200", "Bytes of a record, to show restored bytes as well."),
     "show_ranks": OwnSetting(_TRUTH, "true", "Show the ranked candidates of each task."),
     "timeout": OwnSetting(_DURATION, "15s", "Longest wait for a silent pipe or broker."),
+    "top": OwnSetting(_number(), "20", "Show at most so many rows."),
     "trigger": OwnSetting(_one_of(_triggers), "join", "Trigger of rebalance 1 (default: join if an instance is new)."),
     "trust_reports_of": OwnSetting(
         _DURATION,
         "1m",
         "Age up to which a report of a copy counts as true (default: 1m if measured, else a heartbeat).",
     ),
+    "warmups": OwnSetting(_warmups, "2", "Warm-ups at a time (default: as in the plan)."),
     "what_if": OwnSetting(_TRUTH, "false", "Whether other settings are simulated as well."),
 }
 OWN_SETTINGS: Mapping[str, OwnSetting] = {**OF_SNAPSHOTS, **OF_COMMANDS}

@@ -86,7 +86,7 @@ _FIELDS: dict[str, Any] = {
 }
 #: How a row is read, written and described.
 RESULT = Codecs().record(
-    Result, "The result for one application: one row of the data set that `--out-format` writes.", **_FIELDS
+    Result, "The result for one application: one row of the data set that `--set out.format` writes.", **_FIELDS
 )
 
 _SPARK_TYPES = {int: "bigint", bool: "boolean"}
@@ -194,4 +194,4 @@ def _result(row: Any, where: str) -> Result | PlanFileError:
             )
         return RESULT.read(row)
     except WrongValueError as wrong:
-        return PlanFileError(str(wrong), where=where, fix="write the results again with --out-format")
+        return PlanFileError(str(wrong), where=where, fix="write the results again with --set out.format")

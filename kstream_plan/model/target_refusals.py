@@ -28,7 +28,7 @@ REFUSALS: Mapping[str, Refusal] = MappingProxyType(
         "unknown-key": Refusal("it has a key that is not known"),
         "bad-value": Refusal("a value is not what its key takes"),
         "application": Refusal("it is for another application", "export a plan of this application"),
-        "expired": Refusal("it has expired", "export a plan of a new snapshot, or give a later --expires-in"),
+        "expired": Refusal("it has expired", "export a plan of a new snapshot, or give a later --set expires.in"),
         "placed-twice": Refusal("it puts a task on two slots"),
         "tasks": Refusal(
             "it does not place the tasks that the group has: the topology or its partitions have changed",

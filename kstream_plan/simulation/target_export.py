@@ -244,7 +244,7 @@ def _reasons_of_simulation(simulated: Plan, request: ExportRequest, first_ms: in
         given, needed = duration(request.expires_in_ms), duration(max(likely_ms, longest_ms))
         what = "twice the simulated time" if likely_ms >= longest_ms else "the longest that it may take"
         first = f" and the {duration(first_ms)} before it" * (first_ms > 0)
-        yield f"--expires-in {given} is below {needed}, {what}{first}"
+        yield f"--set expires.in={given} is below {needed}, {what}{first}"
 
 
 def export_back(plan: Plan, request: ExportRequest, where: str) -> Export:
@@ -428,10 +428,10 @@ def _reason_of_age(captured_ms: int | None, request: ExportRequest) -> Iterator[
 
 def _reasons_of_request(request: ExportRequest) -> Iterator[str]:
     if request.expires_in_ms > MAX_EXPIRES_MS:
-        yield f"--expires-in {duration(request.expires_in_ms)} is above {duration(MAX_EXPIRES_MS)}"
+        yield f"--set expires.in={duration(request.expires_in_ms)} is above {duration(MAX_EXPIRES_MS)}"
     if request.expires_in_ms <= request.probe_ms:
         given, probe = duration(request.expires_in_ms), duration(request.probe_ms)
-        yield f"--expires-in {given} ends before the first probe, after {probe}"
+        yield f"--set expires.in={given} ends before the first probe, after {probe}"
 
 
 def _reasons_of_text(file: TargetFile) -> Iterator[str]:

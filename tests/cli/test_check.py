@@ -303,7 +303,7 @@ def test_keep_going(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("bad.json").write_text('{"kind": "plan"}', encoding="utf-8")
     assert run(["check", "bad.json", plan_file]) == 1
     assert capsys.readouterr().out == ""
-    assert run(["check", "bad.json", plan_file, "--keep-going", *TODAY]) == 1
+    assert run(["check", "bad.json", plan_file, "--set", "keep.going=true", *TODAY]) == 1
     captured = capsys.readouterr()
     assert "bad.json" in captured.err
     assert captured.out.startswith("UNKNOWN: 2 applications, 1 not checked, 1 passed\n")
@@ -326,7 +326,7 @@ def test_keep_going_past_a_bad_document_in_a_stream_of_plans(
 
     assert again() == 1
     assert capsys.readouterr().out == ""
-    assert again("--keep-going", "--report", "json=r.json") == 1
+    assert again("--set", "keep.going=true", "--report", "json=r.json") == 1
     captured = capsys.readouterr()
     assert captured.out.startswith("UNKNOWN: 4 applications, 2 not checked, 2 passed\n")
     first, second = captured.err.splitlines()
@@ -334,7 +334,7 @@ def test_keep_going_past_a_bad_document_in_a_stream_of_plans(
     assert f"{where}, line 3: protocol is 'learner'" in second
     errors = json.loads(Path("r.json").read_text(encoding="utf-8"))["errors"]
     assert [error["application_id"] for error in errors] == [None, "payments"]
-    assert again("--keep-going", "--application-id", "S*") == 1
+    assert again("--set", "keep.going=true", "--application-id", "S*") == 1
     assert "payments" not in capsys.readouterr().err
 
 
@@ -346,7 +346,7 @@ def test_every_report_says_which_application_could_not_be_simulated(
     Path("stop.yaml").write_text("version: 1\nevents: [{at: 0s, leave: [i3]}]\n", encoding="utf-8")
     reports = ["--report", "json=r.json", "--report", "markdown=r.md", "--report", "junit=r.xml"]
     arguments = ["--scenario", "stop.yaml", "--set", "draws=1", *TODAY]
-    assert run(["check", "x.json", *arguments, *reports, "--report", "github=-", "--keep-going"]) == 1
+    assert run(["check", "x.json", *arguments, *reports, "--report", "github=-", "--set", "keep.going=true"]) == 1
     captured = capsys.readouterr()
     assert captured.err.startswith("kstream-plan: error: application 'payments', stop.yaml, line 2, column ")
     assert "::error title=payments::application 'payments', stop.yaml" in captured.out

@@ -43,8 +43,8 @@ def _command(fleet: Path, master: str, out: Path, *conf: str) -> list[str]:
         f"spark.master={master}",
         "--out",
         str(out),
-        "--out-format",
-        "jsonl",
+        "--set",
+        "out.format=jsonl",
         "-q",
     ]
     arguments += [word for setting in settings for word in ("--spark-conf", setting)]

@@ -135,7 +135,7 @@ def test_bad_input_is_one_message_on_stderr_and_exit_code_1(reads: Any, capsys: 
 
 def test_keep_going_reports_the_bad_and_plans_the_others(reads: Any, capsys: pytest.CaptureFixture[str]) -> None:
     reads(SnapshotError("is bad", where="x.json"), "scale-out")
-    assert run(["assign", "x.json", "--keep-going", "--fail-on-changes"]) == 1
+    assert run(["assign", "x.json", "--set", "keep.going=true", "--fail-on-changes"]) == 1
     out, err = capsys.readouterr()
     assert out == table(plan_cases.case("scale-out")).replace("SNAPSHOT", "x.json")
     assert err == "kstream-plan: error: x.json: is bad\n"

@@ -161,7 +161,7 @@ def test_check_gives_json_and_markdown_as_every_command_does() -> None:
 def test_a_streams_group_that_scales_out_starts_tasks_cold_because_it_has_no_warm_ups() -> None:
     group = EXAMPLES / "streams-group"
     files = f"--describe-text {group}/group.txt --topology {group}/topology.txt"
-    run_in("classic-5", f"snapshot {files} --broker-version 4.2 --out streams.json")
+    run_in("classic-5", f"snapshot {files} --set broker.version=4.2 --out streams.json")
     text = said("simulate-scaleout streams.json --add 1 --set draws=1")
     assert (
         "6 cold starts: a streams group has no warm-ups, and moves a task before its state is restored there. " in text

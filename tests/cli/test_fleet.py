@@ -32,9 +32,9 @@ def applications(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module", params=["parquet", "jsonl"])
 def results(request: pytest.FixtureRequest, applications: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results")
-    arguments = ["assign", applications, "--keep-going", "--quiet", "--output", "json"]
+    arguments = ["assign", applications, "--set", "keep.going=true", "--quiet", "--output", "json"]
     assert run([*arguments, "--out", str(folder / "plans.jsonl")]) == 1
-    assert run([*arguments, "--out", str(folder / "results"), "--out-format", request.param]) == 1
+    assert run([*arguments, "--out", str(folder / "results"), "--set", f"out.format={request.param}"]) == 1
     return folder
 
 
@@ -45,7 +45,7 @@ def test_the_plans_in_it_are_those_of_a_file(results: Path, capsys: Capture) -> 
         shown.append(capsys.readouterr())
     assert shown[0].out == shown[1].out == (results / "plans.jsonl").read_text()
     assert shown[0].err.count("has no plan") == 1
-    assert run(["check", str(results / "results"), "--keep-going", "--quiet"]) == 1
+    assert run(["check", str(results / "results"), "--set", "keep.going=true", "--quiet"]) == 1
     assert "4 applications, 1 not checked, 3 passed" in capsys.readouterr().out
     assert run(["diff", str(results / "results"), str(results / "plans.jsonl")]) == 0
     assert "3 applications" in capsys.readouterr().out
@@ -69,7 +69,7 @@ def test_one_broken_file_of_many_is_named_and_does_not_take_the_others_along(
         (folder / f"{number}.json").write_bytes(json.dumps(row).encode())
     one = folder / "7.json"
     one.write_bytes(broken(one.read_bytes()))
-    for arguments, saved in ((["assign"], None), (["assign", "--keep-going"], 11)):
+    for arguments, saved in ((["assign"], None), (["assign", "--set", "keep.going=true"], 11)):
         assert run([*arguments, str(folder), "--quiet", "--out", str(out)]) == 1
         err = capsys.readouterr().err
         assert (err.count("error:"), f"{one}: {said}" in err) == (1, True)
@@ -99,9 +99,9 @@ def test_a_fleet_is_the_same_from_results_plans_and_snapshots(
         shown.append(capsys.readouterr().out.partition("\nNext: ")[0])
     assert shown[0] == shown[1]
     assert shown[0].startswith("╭─ 4 applications: 1 unreadable, 3 moving ─")
-    assert run(["assign", applications, "--keep-going", "--quiet"]) == 1
+    assert run(["assign", applications, "--set", "keep.going=true", "--quiet"]) == 1
     assert capsys.readouterr().out == shown[0] + ONE_IN_FULL
-    assert run(["fleet", str(results / "plans.jsonl"), "--where", "cold >= 0", "--sort", "left", "--top", "2"]) == 0
+    assert run(["fleet", str(results / "plans.jsonl"), "--where", "cold >= 0", "--sort", "left", "--set", "top=2"]) == 0
     assert capsys.readouterr().out.startswith("╭─ 3 applications: 3 moving ─")
     assert run(["fleet", str(results / "results"), "--application-id", "*-00001", "--output", "json"]) == 0
     (row,) = map(json.loads, capsys.readouterr().out.splitlines())
@@ -112,7 +112,7 @@ def test_what_cannot_be_read_is_never_silently_out_of_sight(results: Path, capsy
     for condition in ("cold > 0", "left < 1s", "standbys = 7"):
         assert run(["fleet", str(results / "results"), "--where", condition]) == 1
         assert re.search(r"application-00002\s+(?:Status: )?unreadable", capsys.readouterr().out)
-    for how in (["--where", "outcome = stuck"], ["--sort", "application", "--top", "1"]):
+    for how in (["--where", "outcome = stuck"], ["--sort", "application", "--set", "top=1"]):
         assert run(["fleet", str(results / "results"), *how]) == 1
         said = capsys.readouterr()
         assert "shown, without 1 unreadable." in " ".join(said.out.replace("│", "").split())
@@ -221,7 +221,17 @@ def test_what_is_there_stays_unless_it_is_to_be_replaced(
     applications: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "results"
-    command = ["assign", applications, "--quiet", "--keep-going", "--out", str(folder), "--out-format", "jsonl"]
+    command = [
+        "assign",
+        applications,
+        "--quiet",
+        "--set",
+        "keep.going=true",
+        "--out",
+        str(folder),
+        "--set",
+        "out.format=jsonl",
+    ]
     folder.mkdir()
     (folder / "mine.txt").write_text("mine")
     for more, said in (
@@ -257,7 +267,7 @@ def test_what_is_there_stays_unless_it_is_to_be_replaced(
 
 
 def test_without_going_on_nothing_is_written(applications: str, tmp_path: Path) -> None:
-    command = ["assign", applications, "--quiet", "--out", str(tmp_path / "results"), "--out-format", "parquet"]
+    command = ["assign", applications, "--quiet", "--out", str(tmp_path / "results"), "--set", "out.format=parquet"]
     assert run(command) == 1
     assert list(tmp_path.iterdir()) == []
 
@@ -265,8 +275,8 @@ def test_without_going_on_nothing_is_written(applications: str, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--out-format", "parquet"], "name a folder for them with --out"),
-        (["--set", "overwrite=true", "--out", "x"], "--set overwrite=true goes with --out-format"),
+        (["--set", "out.format=parquet"], "name a folder for them with --out"),
+        (["--set", "overwrite=true", "--out", "x"], "--set overwrite=true goes with --set out.format"),
     ],
 )
 def test_options_that_do_not_go_together(arguments: list[str], said: str, capsys: Capture) -> None:

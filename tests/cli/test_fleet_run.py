@@ -102,7 +102,7 @@ def test_of_a_check_comes_back_what_is_told_of_it_and_no_plan(
 
 
 def test_an_instance_is_drained_where_it_is(applications: str, said: Any) -> None:
-    command = ["drain", applications, "application-00004-1", *NOW, "--keep-going", "--require-warm"]
+    command = ["drain", applications, "application-00004-1", *NOW, "--set", "keep.going=true", "--require-warm"]
     assert said(command, spread=True) == said(command, spread=False)
 
 
@@ -122,7 +122,8 @@ def test_a_broken_application_does_not_take_the_others_along(with_broken_ones: s
         "application-00003-0",
         "--set",
         "draws=1",
-        "--keep-going",
+        "--set",
+        "keep.going=true",
     ]
     assert said(command, spread=True) == said(command, spread=False)
     code, out, err = said([*command, "--out", str(tmp_path / "plans")], spread=True)
@@ -135,7 +136,7 @@ def test_a_broken_application_does_not_take_the_others_along(with_broken_ones: s
 def test_answers_that_spark_loses_are_an_error(applications: str, said: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     fetched = Worked.fetched
     monkeypatch.setattr(Worked, "fetched", lambda self, lighter=None: islice(fetched(self, lighter), 1, None))
-    code, out, err = said(["assign", applications, "--keep-going"], spread=True)
+    code, out, err = said(["assign", applications, "--set", "keep.going=true"], spread=True)
     assert (code, out) == (1, "")
     assert "Spark has lost what came of 1 application" in err
 

@@ -173,7 +173,7 @@ class TestWait:
             (["settled", "--leader-log", "x", "--metrics", "-"], "is read once"),
             (["settled", "--leader-log", "x", "--metrics", "http://user:pw@host/"], "a user or a password"),
             (["settled", "--connect-url", "http://w:8083", "--metrics", "x"], "about Kafka Streams"),
-            (["settled", "--leader-log", "x", "--every", "10ms"], "below 1s"),
+            (["settled", "--leader-log", "x", "--set", "every=10ms"], "below 1s"),
             (["ready", "--leader-log", "x"], "is not one of settled"),
         ],
     )
@@ -197,7 +197,7 @@ class TestLogThatEnds:
 
         monkeypatch.setattr("sys.stdin", Piped)
         words = [str(plan) if word == "PLAN" else word for word in command]
-        assert run([*words, "--leader-log", "-", "--every", "1s"]) == 1
+        assert run([*words, "--leader-log", "-", "--set", "every=1s"]) == 1
         shown = capsys.readouterr()
         assert "ended before what is waited for" in shown.err
         assert command[0] == "wait" or "Rebalance 1 of 4 came as planned" in shown.out, "what came is said before"
@@ -207,7 +207,7 @@ class TestLogThatEnds:
             buffer = io.BytesIO(b"nothing of Kafka Streams\n")
 
         monkeypatch.setattr("sys.stdin", Piped)
-        assert run(["wait", "settled", "--leader-log", "-", "--every", "1s"]) == 1
+        assert run(["wait", "settled", "--leader-log", "-", "--set", "every=1s"]) == 1
         assert "error: " in capsys.readouterr().err
 
 
@@ -296,8 +296,8 @@ class TestStream:
 @pytest.mark.parametrize(
     ("words", "fix"),
     [
-        (["wait", "settled", "--poll", "5s"], "kstream-plan wait settled --every 5s"),
-        (["follow", "--interval", "5s"], "kstream-plan follow --every 5s"),
+        (["wait", "settled", "--poll", "5s"], "kstream-plan wait settled --set every=5s"),
+        (["follow", "--interval", "5s"], "kstream-plan follow --set every=5s"),
         (["follow", "--brokers=b:9092"], "kstream-plan follow --bootstrap-server=b:9092"),
         (["wait", "settled", "--give-up", "3m"], "kstream-plan wait settled --give-up-after 3m"),
         (["wait", "settled", "--output", "json"], "see kstream-plan wait --help"),

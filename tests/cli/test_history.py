@@ -54,7 +54,7 @@ def test_applications_are_shown_within_80_columns(lags: str, capsys: Capture) ->
     assert max(map(len, _above(out).splitlines())) <= 80
     assert "warning: 1 row without" in err
     assert_golden("lag-history/table.txt", _above(out))
-    assert run(["history", lags, "--output", "markdown", "--over", "6h", "--top", "1"]) == 0
+    assert run(["history", lags, "--output", "markdown", "--set", "over=6h", "--set", "top=1"]) == 0
     assert_golden("lag-history/markdown.md", _above(capsys.readouterr().out))
 
 
@@ -233,7 +233,7 @@ def test_a_task_id_that_is_none_is_refused_with_its_file(form: str, tmp_path: Pa
 
 def test_a_time_and_its_end_are_picked(lags: str, capsys: Capture) -> None:
     asked = ["history", lags, "--output", "json", "--application-id", "orders", "--as-of", "2026-11-21T12:07:00Z"]
-    assert run([*asked, "--over", "2h"]) == 0
+    assert run([*asked, "--set", "over=2h"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["since"], found["until"]) == ("2026-11-21T10:00:00.000Z", "2026-11-21T12:00:00.000Z")
     assert found["step_ms"] == 300_000
@@ -246,7 +246,7 @@ def test_a_time_and_its_end_are_picked(lags: str, capsys: Capture) -> None:
     [
         (["--application-id", "other"], 1, "no application matches 'other' with a lag row. Fix: the input holds "),
         (["--as-of", "2020-01-01T00:00:00Z"], 1, "holds no lag row with application_id, process_id, task_id and"),
-        (["--over", "0s"], 2, "--over is 0"),
+        (["--set", "over=0s"], 2, "over: a time above 0 is needed"),
         (["nowhere.json"], 1, "nowhere.json: does not exist"),
     ],
 )
@@ -311,7 +311,7 @@ def test_how_to_see_more_of_a_short_history_is_said(
     assert ("(steps of 1h" in out) == (not is_short), "a step or two are no picture"
     assert ("to 00:10:00 UTC" if is_short else "to 05:00:00 UTC") in out
     assert ("Note: The history is short: the next command shows it in finer steps." in out) == is_short
-    assert (f"Next: kstream-plan history {tmp_path} --over 11m" in out) == is_short
+    assert (f"Next: kstream-plan history {tmp_path} --set over=11m" in out) == is_short
 
 
 def test_an_offset_beyond_the_end_hides_no_lag_of_others(tmp_path: Path, capsys: Capture) -> None:

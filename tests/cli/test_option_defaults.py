@@ -173,7 +173,7 @@ VALUES: dict[str, list[tuple[str, Any]]] = {
     "probing-rebalance-interval": [(f'"{number}m"', 60_000 * number) for number in (3, 4, 5, 6)],
     "metrics": [(f'["{name}"]', [name]) for name in "abcd"],
     "output": [(f'"{name}"', name) for name in ("json", "markdown", "table", "json")],
-    "keep-going": [("true", True), ("false", False), ("true", True), ("false", False)],
+    "quiet": [("true", True), ("false", False), ("true", True), ("false", False)],
 }
 
 
@@ -204,7 +204,7 @@ def test_the_command_line_beats_the_environment_beats_the_table_beats_the_top_le
     text = values["line"][0].strip('[]"')
     if "line" in sources:
         words = {"true": [f"--{key}"], "false": [f"--no-{key}"]}.get(text, [f"--{key}", text])
-        if words == ["--no-keep-going"]:
+        if words == ["--no-quiet"]:
             words, sources = [], sources - {"line"}
     if "variable" in sources:
         variable = {f"KSTREAM_PLAN_{key.replace('-', '_').upper()}": values["variable"][0].strip('[]"')}
@@ -298,12 +298,12 @@ def test_a_variable_that_is_refused_is_named(
     monkeypatch.setenv("KSTREAM_PLAN_RESTORE_RATE", "fast")
     assert failure(capsys).startswith("KSTREAM_PLAN_RESTORE_RATE: ")
     monkeypatch.setenv("KSTREAM_PLAN_RESTORE_RATE", "")
-    monkeypatch.setenv("KSTREAM_PLAN_KEEP_GOING", "maybe")
+    monkeypatch.setenv("KSTREAM_PLAN_FAIL_ON_CHANGES", "maybe")
     assert (
         failure(capsys)
-        == "KSTREAM_PLAN_KEEP_GOING: 'maybe' is neither true nor false. Fix: see kstream-plan assign --help"
+        == "KSTREAM_PLAN_FAIL_ON_CHANGES: 'maybe' is neither true nor false. Fix: see kstream-plan assign --help"
     )
-    monkeypatch.setenv("KSTREAM_PLAN_KEEP_GOING", "")
+    monkeypatch.setenv("KSTREAM_PLAN_FAIL_ON_CHANGES", "")
     assert parse("assign").values["restore_rate"] is None
     monkeypatch.setenv("KSTREAM_PLAN_COLOR", "red")
     assert failure(capsys).startswith("KSTREAM_PLAN_COLOR: 'red' is not one of")
@@ -316,16 +316,16 @@ def test_the_nearest_file_up_to_the_root_of_the_checkout_counts(
     deep.mkdir(parents=True)
     (tmp_path / FILE).write_text("fail-on-changes = true")
     monkeypatch.chdir(deep)
-    (tmp_path / "checkout" / FILE).write_text("keep-going = true")
+    (tmp_path / "checkout" / FILE).write_text("quiet = true")
     assert find_defaults() is None  # no checkout: what is above is not looked at
     (tmp_path / "checkout" / ".git").write_text("gitdir: elsewhere")
-    assert parse("assign").values["keep_going"]
+    assert parse("assign").values["quiet"]
     assert not parse("assign").values["fail_on_changes"]
     (deep.parent / "pyproject.toml").write_text("[project]\nname = 'kstream-plan-user'")
-    assert parse("assign").values["keep_going"]
+    assert parse("assign").values["quiet"]
     (deep.parent / "pyproject.toml").write_text("[tool.kstream-plan]\nreplay = true")
     assert parse("assign").values["replay"]
-    assert not parse("assign").values["keep_going"]
+    assert not parse("assign").values["quiet"]
     (deep.parent / FILE).write_text("")
     assert not parse("assign").values["replay"]
     monkeypatch.setenv(FILE_VARIABLE, str(tmp_path / FILE))
@@ -423,7 +423,7 @@ def test_an_error_says_which_of_its_options_are_not_on_the_command_line(capsys: 
     assert failure(capsys, "bounce", str(SNAPSHOT)).endswith("\n  also: --design is from kstream-plan.toml, line 4")
     assert run(["check", str(SNAPSHOT), "--policy", "other.yaml"]) == 1
     assert "also" not in capsys.readouterr().err
-    Path(FILE).write_text("top = 3\nmetrics = ['scrapes']\n")
+    Path(FILE).write_text("list = true\nmetrics = ['scrapes']\n")
     assert run(["assign", str(SNAPSHOT)]) == 1
     error = "scrapes: does not exist. Fix: check the path"
     assert (
@@ -435,9 +435,8 @@ def test_an_error_says_which_of_its_options_are_not_on_the_command_line(capsys: 
 FOR_ALL = """
 restore-rate = "5000/s"
 topology = ["topology.txt"]
-broker-version = "4.3"
 set = ["balance.factor=2", "session.timeout.ms=30s", "max.warmup.replicas=3", "lags.tolerance=2m", "draws=3",
-  "overwrite=true"]
+  "overwrite=true", "broker.version=4.3"]
 new = ["rack=a", "rack=b"]
 bootstrap-server = "broker:9092"
 verbose = true

@@ -30,7 +30,9 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
         hadoop.set(link, result.as_uri())
     write_fleet(result / "fleet.jsonl", 3, tasks=4, seed=6)
     for form, root in (("parquet", "viewfs://test/data"), ("jsonl", "viewfs:///data")):
-        assert run(["assign", f"{root}/fleet.jsonl", "-q", "--out", f"{root}/{form}", "--out-format", form]) == 0
+        assert (
+            run(["assign", f"{root}/fleet.jsonl", "-q", "--out", f"{root}/{form}", "--set", f"out.format={form}"]) == 0
+        )
     yield result
     for link in links:
         hadoop.unset(link)

@@ -93,9 +93,9 @@ def test_snapshots_and_results_on_s3_are_as_those_here(
     with open_session(spark_conf=conf, java_home=_java_home()):
         assert said("assign", str(_EXAMPLES), "-q", "--out", str(plans))[0] == 0
         for form in ("parquet", "jsonl"):
-            assert said(*there, "--out-format", form, "--set", "overwrite=true")[::2] == (0, "")
+            assert said(*there, "--set", f"out.format={form}", "--set", "overwrite=true")[::2] == (0, "")
             assert said("show", "s3a://lake/results", "--output", "json") == (0, plans.read_text(), "")
-        code, _, err = said(*there, "--out-format", "parquet")
+        code, _, err = said(*there, "--set", "out.format=parquet")
         assert (code, err.count("exists already")) == (1, 1)
         assert said("diff", "s3a://lake/results", str(plans), "--fail-on-changes")[0] == 0
         checked = said("check", "s3a://lake/results", "--require-generation", "2")

@@ -226,7 +226,7 @@ def test_errors_of_one_application_do_not_stop_the_others(
     nameless = tuple(replace(instance, host=None) for instance in good.state.group.instances)
     bad = replace(good, state=replace(good.state, group=replace(good.state.group, instances=nameless)))
     monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (bad, good))
-    assert run([*X, "--remove", "i3", "--keep-going", "--set", "what.if=false"]) == 1
+    assert run([*X, "--remove", "i3", "--set", "keep.going=true", "--set", "what.if=false"]) == 1
     captured = capsys.readouterr()
     assert "there is no instance 'i3'" in captured.err
     assert "3 → 2 instances" in captured.out

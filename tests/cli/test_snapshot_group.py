@@ -79,7 +79,7 @@ def test_a_running_group(config: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert all("end_offset_sum" in task for task in row["tasks"] if task["stateful"])
     assert said.splitlines() == [
         "kstream-plan: warning: a running group does not show when its members reported their offsets: copies that "
-        "have caught up by now may look behind; --offsets-topic reads the time"
+        "have caught up by now may look behind; --set offsets.topic=true reads the time"
     ]
     assert OnTheNetwork.reached == ("broker:9092", {})
 
@@ -119,10 +119,10 @@ def test_what_is_left_out_is_warned_of(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_the_list_of_the_group_s_generations(capsys: pytest.CaptureFixture[str]) -> None:
-    shown, said = snapshot(capsys, *GROUP, "--offsets-topic", "--list")
+    shown, said = snapshot(capsys, *GROUP, "--set", "offsets.topic=true", "--list")
     assert said == ""
     assert_golden("history/offsets-topic.txt", shown)
-    part, _ = snapshot(capsys, *GROUP, "--offsets-topic", "--list", "--from", "2026-11-21T13:05:00Z")
+    part, _ = snapshot(capsys, *GROUP, "--set", "offsets.topic=true", "--list", "--from", "2026-11-21T13:05:00Z")
     assert part.splitlines()[2] == shown.splitlines()[2]
     assert 1 < len(part.splitlines()) < len(shown.splitlines())
 
@@ -159,7 +159,7 @@ def test_all_groups_where_none_runs(monkeypatch: pytest.MonkeyPatch, capsys: pyt
 
 def test_a_group_given_twice_is_one(capsys: pytest.CaptureFixture[str]) -> None:
     alone, twice = (
-        snapshot(capsys, *GROUP, *again, "--offsets-topic", "--list")[0].partition("\nNext: ")[0]
+        snapshot(capsys, *GROUP, *again, "--set", "offsets.topic=true", "--list")[0].partition("\nNext: ")[0]
         for again in ([], ["--group", "S2b"])
     )
     assert alone == twice
@@ -196,7 +196,17 @@ def test_what_is_given_for_nobody_is_told(config: str, tmp_path: Path, capsys: p
 
 def test_the_history_of_a_group_as_a_file(config: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "history.jsonl.gz"
-    options = ("--offsets-topic", "--all", "--topology", TOPOLOGY, "--streams-config", config, "--out", str(out))
+    options = (
+        "--set",
+        "offsets.topic=true",
+        "--all",
+        "--topology",
+        TOPOLOGY,
+        "--streams-config",
+        config,
+        "--out",
+        str(out),
+    )
     shown, said = snapshot(capsys, *GROUP, *options)
     written = [json.loads(line) for line in gzip.decompress(out.read_bytes()).splitlines()]
     known = rows(SCENARIO, "inputs")
@@ -209,7 +219,7 @@ def test_the_history_of_a_group_as_a_file(config: str, tmp_path: Path, capsys: p
 def test_one_moment_of_the_past(config: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A record is written some milliseconds after the decision that it holds."""
     following, known = rows(SCENARIO, "inputs")[6], rows(SCENARIO, "inputs")[5]
-    options = ("--offsets-topic", "--as-of", following["captured_at"], "--streams-config", config)
+    options = ("--set", "offsets.topic=true", "--as-of", following["captured_at"], "--streams-config", config)
     row = json.loads(snapshot(capsys, *GROUP, *options)[0])
     assert row["generation"] == known["generation"]
     assert known["captured_at"] <= row["captured_at"] < following["captured_at"]
@@ -254,15 +264,15 @@ def test_the_command_config_says_how_to_log_in(tmp_path: Path, capsys: pytest.Ca
     [
         ((), "no source of a snapshot is given"),
         (("--group", "S2b"), "--group is about a running group"),
-        (("--leader-log", "x.log", "--offsets-topic"), "--offsets-topic is about a running group"),
+        (("--leader-log", "x.log", "--set", "offsets.topic=true"), "--set offsets.topic is about a running group"),
         (("--bootstrap-server", "b:1"), "--bootstrap-server needs a group"),
         ((*GROUP, "--leader-log", "x.log"), "a log and a cluster are two sources"),
         ((*GROUP, "more.log"), "a log and a cluster are two sources"),
         ((*GROUP, "--application-id", "S2b"), "--group names the application already"),
         ((*GROUP, "--list"), "--list is about a history"),
         ((*GROUP, "--as-of", "2026-11-21T13:05:00Z"), "--as-of is about a history"),
-        ((*GROUP, "--offsets-topic", "--from", "noon"), "--from: 'noon' is not a time"),
-        ((*GROUP, "--offsets-topic", "--as-of", "noon"), "--as-of: 'noon' is not a time"),
+        ((*GROUP, "--set", "offsets.topic=true", "--from", "noon"), "--from: 'noon' is not a time"),
+        ((*GROUP, "--set", "offsets.topic=true", "--as-of", "noon"), "--as-of: 'noon' is not a time"),
         ((*GROUP, "--group", "*"), "--group '*' takes in every --group"),
         (("--group", "*"), "--group is about a running group"),
         ((*GROUP, "--group", "b", "--topology", TOPOLOGY), "a topology is of one application"),
@@ -273,7 +283,10 @@ def test_the_command_config_says_how_to_log_in(tmp_path: Path, capsys: pytest.Ca
         (("--group", "S2b", "--bootstrap-server", "broker"), "--bootstrap-server: 'broker' is no HOST:PORT"),
         (("--group", "S2b", "--bootstrap-server", "b:1,c:x"), "--bootstrap-server: 'c:x' is no HOST:PORT"),
         (("--group", "S2b", "--bootstrap-server", "b:65536"), "--bootstrap-server: 'b:65536' is no HOST:PORT"),
-        ((*GROUP, "--offsets-topic", "--all", "--as-of", "2026-11-21T13:05:00Z"), "--as-of is about one snapshot"),
+        (
+            (*GROUP, "--set", "offsets.topic=true", "--all", "--as-of", "2026-11-21T13:05:00Z"),
+            "--as-of is about one snapshot",
+        ),
     ],
 )
 def test_options_that_do_not_go_together(

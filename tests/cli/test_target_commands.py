@@ -52,7 +52,9 @@ def test_a_packed_plan_has_the_id_of_its_json() -> None:
 
 
 def test_it_has_the_pace_and_the_end_that_are_asked_for() -> None:
-    assert export("plan.json", "--by", "tag:pod", "--probe", "5s", "--warmups", "4", "--expires-in", "1h") == 0
+    assert (
+        export("plan.json", "--by", "tag:pod", "--set", "probe=5s", "--set", "warmups=4", "--set", "expires.in=1h") == 0
+    )
     file = parse_target(Path("out.properties").read_bytes())
     assert (file.probe_ms, file.warmups, file.expires_ms) == (5_000, 4, 1_795_646_460_000)
 
@@ -72,7 +74,7 @@ def test_a_config_map_holds_the_same_file(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_plan_that_must_not_be_run_is_refused_with_every_reason(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["export-target", "plan.json", "--by", "static", "--expires-in", "30h", "--out", "out.properties"]
+    words = ["export-target", "plan.json", "--by", "static", "--set", "expires.in=30h", "--out", "out.properties"]
     assert run([*words, "--set", "now=2026-11-25T22:00:00Z"]) == 3
     shown = capsys.readouterr()
     assert "error: " not in shown.err, "it is an answer"
@@ -80,7 +82,7 @@ def test_a_plan_that_must_not_be_run_is_refused_with_every_reason(capsys: pytest
     assert "NO: It must not be run as it is, and nothing was written." in text
     assert "1. --by static does not name" in text
     assert "2. Its snapshot is 19m07s old, more than 10m" in text
-    assert "3. --expires-in 30h is above 24h" in text
+    assert "3. --set expires.in=30h is above 24h" in text
     assert not Path("out.properties").exists()
     assert run([*words, "--set", "now=2026-11-25T22:00:00Z", "--output", "json"]) == 3
     document = json.loads(capsys.readouterr().out)
@@ -92,10 +94,10 @@ def test_a_plan_that_must_not_be_run_is_refused_with_every_reason(capsys: pytest
     [
         ([], "give a plan or --stay SNAPSHOT"),
         (["plan.json", "--stay", "snapshot.json"], "give a plan or --stay SNAPSHOT"),
-        (["--stay", "snapshot.json", "--back"], "--back goes back to where a plan began"),
+        (["--stay", "snapshot.json", "--set", "back=true"], "--set back=true goes back to where a plan began"),
         (["plan.json", "--by", "zone"], "'zone' is not tag:KEY, static, host, client or process"),
         (["plan.json", "--configmap", "Orders"], "'Orders' is no name of a ConfigMap"),
-        (["plan.json", "--probe", "4s"], "4s is below 5s"),
+        (["plan.json", "--set", "probe=4s"], "4s is below 5s"),
     ],
 )
 def test_what_does_not_go_together(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

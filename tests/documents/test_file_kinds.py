@@ -109,7 +109,7 @@ TAKERS = {
         ("a text of metrics", "a file of offsets", "a page of HTML", "a file of Helm's values"),
     ),
     "a topology": (
-        ["snapshot", "--describe-text", "TABLE", "--broker-version", "4.3", "--topology", "FILE"],
+        ["snapshot", "--describe-text", "TABLE", "--set", "broker.version=4.3", "--topology", "FILE"],
         ("a topology",),
     ),
     "a log": (["snapshot", "--leader-log", "FILE"], ()),
@@ -118,7 +118,7 @@ TAKERS = {
         ("a status of Kafka Connect", "a resource of Kubernetes"),
     ),
     "a table of kafka-streams-groups.sh": (
-        ["snapshot", "--describe-text", "FILE", "--broker-version", "4.3"],
+        ["snapshot", "--describe-text", "FILE", "--set", "broker.version=4.3"],
         ("a table of kafka-streams-groups.sh", "a table of kafka-consumer-groups.sh"),
     ),
 }

@@ -132,10 +132,8 @@ _TOO_SLOW = {
 #: Commands that may wait for ever.
 _WAITING = {"follow", "wait"}
 _FITTING: dict[str, list[str]] = {
-    "--out-format": ["csv"],  # who writes the others is Spark
     "--where": ["cold > 0", "left > 1h and outcome = moving", "cold", "no > 1", ""],
     "--sort": ["cold", "restored", "application", "no"],
-    "--top": ["1", "0"],
     "--out": ["out.json", "out.json", "folder/out.json", "plan.json"],
     "--policy": ["policy.yaml", FILE],
     "--scenario": ["scenario.yaml", FILE],
@@ -152,6 +150,7 @@ _FITTING: dict[str, list[str]] = {
     "--set": [
         *("session.timeout.ms=10s", "stores=in-memory", "max.warmup.replicas=x", "a", "max.rounds=3", "max.rounds=0"),
         *("timeout=50ms", "max.text=1MiB", "max.text=100", "bounds=true", "trigger=join", "full=true", "old.round=1"),
+        *("top=1", "top=0", "out.format=csv", "keep.going=true", "every=1s", "over=0s", "broker.version=4.3"),
     ],
     "--target": ["target.properties", FILE],
     "--by": ["static", "host", "client", "process", "tag:zone", "tag:", "x"],
@@ -179,13 +178,13 @@ _POSITIONAL: dict[str, list[list[str]]] = {
     "check": [["plan.json"], ["snapshot.json"], [FILE], ["plan.json", FILE], ["snapshot.json", "--policy", FILE]],
     "show": [["plan.json"], [FILE]],
     "fleet": [["snapshot.json"], ["plan.json"], ["two.jsonl", "plan.json"], [FILE]],
-    "history": [["snapshot.json"], [FILE], [FILE, "--over", "1h"]],
+    "history": [["snapshot.json"], [FILE], [FILE, "--set", "over=1h"]],
     "help": [["assign"], ["nothing"], ["index", "--plain"]],
     "diff": [["plan.json"], ["plan.json", FILE], ["snapshot.json", "snapshot.json"], [FILE, "snapshot.json"], [FILE]],
     "upgrade": [
         ["snapshot.json", "--to", "cooperative"],
         [FILE, "--to", "cooperative"],
-        [FILE, "--to", "streams", "--broker-version", "4.3", "--draws", "1"],
+        [FILE, "--to", "streams", "--set", "broker.version=4.3", "--draws", "1"],
     ],
     "snapshot": [
         ["--leader-log", "leader.log"],

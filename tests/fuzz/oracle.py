@@ -125,7 +125,7 @@ def _check_answer(answer: Answer, arguments: Sequence[str]) -> None:
         raise Broken(f"a traceback: {answer.err[-300:]}")
     lines = answer.err.splitlines()
     errors = [line for line in lines if line.startswith(f"{_OURS}error: ")]
-    if answer.code == 1 and (not errors or (len(errors) != 1 and "--keep-going" not in arguments)):
+    if answer.code == 1 and (not errors or (len(errors) != 1 and "keep.going=true" not in arguments)):
         raise Broken(f"exit code 1 and not one error: {answer.err[:500]!r}")
     if answer.code in (0, 3, 4, 5) and errors:
         raise Broken(f"exit code {answer.code} and an error: {errors[0][:300]}")
@@ -144,7 +144,7 @@ def _check_folder(folder: Path, before: set[str], arguments: Sequence[str], code
         given = name.partition("/")[0] if writes_a_folder else name
         if not any(given in argument for argument in arguments):
             raise Broken(f"it left {name!r}")
-        if code in (1, 2) and "--keep-going" not in arguments:
+        if code in (1, 2) and "keep.going=true" not in arguments:
             raise Broken(f"exit code {code}, and it wrote {name!r}")
         if writes_a_folder:
             continue
@@ -215,4 +215,4 @@ def _peak_kib() -> int:
 
 def _goes_on(arguments: Sequence[str]) -> bool:
     """Tell whether what is wrong with one application does not stop the others."""
-    return "--keep-going" in arguments or arguments[0] == "fleet"
+    return "keep.going=true" in arguments or arguments[0] == "fleet"

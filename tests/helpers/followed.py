@@ -59,7 +59,7 @@ class Running(NamedTuple):
         return [word for url in self.application.metrics_urls.values() for word in ("--metrics", url)]
 
     def command(self, *words: str) -> list[str]:
-        return [sys.executable, "-m", "kstream_plan", *words, *self.source, "--every", f"{EVERY_MS}ms"]
+        return [sys.executable, "-m", "kstream_plan", *words, *self.source, "--set", f"every={EVERY_MS}ms"]
 
     def wait(self, *words: str, give_up_after: str = "60s") -> subprocess.CompletedProcess[str]:
         command = self.command("wait", *words, "--give-up-after", give_up_after)
@@ -137,7 +137,7 @@ def planned(
     """
     snapshot, scenario, plan = folder / "snapshot.json", folder / "scenario.yaml", folder / "plan.json"
     command = [sys.executable, "-m", "kstream_plan"]
-    source = [*running.source, "--offsets-topic", *measured]
+    source = [*running.source, "--set", "offsets.topic=true", *measured]
     subprocess.run([*command, "snapshot", *source, "--out", str(snapshot)], check=True)
     ids = json.dumps([PROCESS_IDS[instance] for instance in instances])
     scenario.write_text(f"events: [{{join: {{process_ids: {ids}}}}}]\n")

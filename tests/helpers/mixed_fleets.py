@@ -30,7 +30,7 @@ def check_mixed_fleet(folder: Path, applications: int, seed: int, assign: Callab
     for design, some in ((None, rows), ("learner", classic)):
         file, results = folder / f"{design}.jsonl", folder / f"{design}-results"
         file.write_text("".join(f"{json.dumps(row)}\n" for row in some))
-        how = ["--quiet", "--output", "json", "--out", str(results), "--out-format", "jsonl"]
+        how = ["--quiet", "--output", "json", "--out", str(results), "--set", "out.format=jsonl"]
         said = assign([str(file), *how, *(() if design is None else ("--design", design))])
         alone = planned_alone(some, PlanOptions(design=design))
         assert said == alone, f"seed {seed}"

@@ -104,7 +104,7 @@ class Asker:
         if source == "log":
             return ["--leader-log", *map(str, self._application.logs)]
         if source == "brokers":
-            return [*self._group, "--offsets-topic"]
+            return [*self._group, "--set", "offsets.topic=true"]
         return [*self._group, "--metrics", str(self._scraped(running))]
 
     def _scraped(self, running: Iterable[str]) -> Path:

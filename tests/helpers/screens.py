@@ -83,7 +83,7 @@ _CLASSIC = {
     "diff": "diff before.json after.json",
     "diff-plan": "diff plan.json",
     "upgrade-cooperative": "upgrade eager.json --to cooperative",
-    "upgrade-streams": "upgrade before.json --to streams --broker-version 4.3 --add 1 --restore-rate 1000/s "
+    "upgrade-streams": "upgrade before.json --to streams --set broker.version=4.3 --add 1 --restore-rate 1000/s "
     "--set draws=2",
 }
 #: What a large group shows in another way than a small one.

@@ -22,7 +22,7 @@ def refused(broker: Broker, group: str, *options: str) -> str:
 def test_a_group_that_is_not_there(broker: Broker) -> None:
     assert "group payments" in refused(broker, "payments")
     assert "does not exist on this cluster" in refused(broker, "payments")
-    assert "has no record in __consumer_offsets" in refused(broker, "payments", "--offsets-topic")
+    assert "has no record in __consumer_offsets" in refused(broker, "payments", "--set", "offsets.topic=true")
 
 
 def test_a_consumer_s_group_while_it_runs_and_when_it_is_empty(broker: Broker) -> None:
@@ -32,6 +32,6 @@ def test_a_consumer_s_group_while_it_runs_and_when_it_is_empty(broker: Broker) -
     consumer = KafkaConsumer("reports-in", group_id="reports", bootstrap_servers=broker.address)
     until(lambda: consumer.poll(500) is not None and consumer.assignment(), "the consumer to be assigned")
     assert "is not a group of Kafka Streams: its protocol is 'consumer'" in refused(broker, "reports")
-    assert "is not a group of Kafka Streams" in refused(broker, "reports", "--offsets-topic")
+    assert "is not a group of Kafka Streams" in refused(broker, "reports", "--set", "offsets.topic=true")
     consumer.close()
     assert "is empty: no instance is running" in refused(broker, "reports")

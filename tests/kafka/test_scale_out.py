@@ -166,7 +166,7 @@ def test_the_leader_s_log_gives_the_same_plan(scaled: Scaled) -> None:
 
 
 def test_the_offsets_topic_tells_what_the_log_tells(scaled: Scaled) -> None:
-    answer = scaled.by_cluster("--offsets-topic", "--all")
+    answer = scaled.by_cluster("--set", "offsets.topic=true", "--all")
     logged = scaled.by_log("--all")
     assert answer[-1]["generation"] == len(logged)  # one more: that of now
     assert [facts(row) for row in answer[:-1]] == [facts(row) for row in logged]
@@ -192,7 +192,7 @@ def facts(row: dict[str, Any]) -> dict[str, Any]:
 def test_both_lists_show_the_same_generations(scaled: Scaled) -> None:
     by_log = command("--leader-log", *map(str, scaled.application.logs), "--list")
     group = ["--bootstrap-server", scaled.broker.address, "--group", APPLICATION]
-    by_cluster = command(*group, "--offsets-topic", "--list")
+    by_cluster = command(*group, "--set", "offsets.topic=true", "--list")
     assert (by_log.returncode, by_log.stderr, by_cluster.returncode, by_cluster.stderr) == (0, "", 0, "")
     lines = (item.stdout.splitlines()[1:] for item in (by_log, by_cluster))
     # the last lines say what the columns mean

@@ -215,6 +215,6 @@ def test_who_is_killed_is_fenced_when_the_session_ends_and_its_tasks_go_where_wa
 
 
 def test_it_has_no_history(scaled: Scaled) -> None:
-    done = command(scaled.broker, "--offsets-topic")
+    done = command(scaled.broker, "--set", "offsets.topic=true")
     assert done.returncode == 1
     assert "is of the newer streams protocol (group.protocol=streams), which has no history" in done.stderr

@@ -303,7 +303,7 @@ ASKED = {
     "the Connect leader died, what happens to the tasks?": "kafka-connect",
     "how do I get a snapshot of Connect without log access?": "connect-snapshots",
     "a report for my manager: risk and duration of the scale-out": "reports",
-    "--offsets-topic": "running-group",
+    "offsets.topic": "running-group",
     "which of our 300 apps will have cold starts tonight?": "fleet",
     "compare the plan with what really happened yesterday": "diff",
     "static membership or a longer session timeout, which gives less downtime?": "bounce",

@@ -43,7 +43,14 @@ def test_whatever_is_read_and_written_on_one_machine_needs_nothing_of_it(tmp_pat
     commands = [
         ["assign", str(EXAMPLES / "scale-out" / "snapshot.json")],
         ["assign", str(EXAMPLES / "lag-history" / "snapshot.json"), "--metrics", lags],
-        ["assign", str(EXAMPLES / "two-applications"), "--out-format", "parquet", "--out", str(tmp_path / "results")],
+        [
+            "assign",
+            str(EXAMPLES / "two-applications"),
+            "--set",
+            "out.format=parquet",
+            "--out",
+            str(tmp_path / "results"),
+        ],
         ["fleet", str(tmp_path / "results")],
         ["history", lags],
     ]

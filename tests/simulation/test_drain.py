@@ -321,11 +321,11 @@ def test_of_several_applications_the_one_without_the_instance_is_named(
     error = capsys.readouterr().err
     assert "application 'S2b': there is no instance 'i1'" in error
     assert "choose the application with --application-id" in error
-    assert run(["drain", "x.json", "i1", "--keep-going"]) == 0
+    assert run(["drain", "x.json", "i1", "--set", "keep.going=true"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("╭─ S1: stop i1 ")
     assert "│ NO: " in out
-    assert run(["drain", "x.json", "i7", "--keep-going"]) == 1
+    assert run(["drain", "x.json", "i7", "--set", "keep.going=true"]) == 1
     assert capsys.readouterr().err.count("there is no instance 'i7'") == 2
 
 

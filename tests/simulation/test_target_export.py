@@ -150,7 +150,7 @@ def test_a_brake_keeps_what_was_decided_without_copies_that_warm_up():
     ("changes", "reason"),
     [
         ({"now_ms": NOW_MS - 3_600_000}, "its snapshot was taken later"),
-        ({"expires_in_ms": 5_000}, "--expires-in 5s ends before the first probe, after 5s"),
+        ({"expires_in_ms": 5_000}, "--set expires.in=5s ends before the first probe, after 5s"),
     ],
 )
 def test_times_that_contradict_each_other_are_refused(changes, reason):
@@ -204,8 +204,11 @@ def test_why_the_way_back_is_not_simulated_is_said(kind):
         ({"by": "static"}, ["--by static does not name"]),
         ({"by": "host"}, ["--by host does not name"]),
         ({"by": "process"}, ["--by process does not name"]),
-        ({"expires_in_ms": 60_000}, ["--expires-in 1m is below 2m"]),
-        ({"expires_in_ms": 90_000_000, "now_ms": NOW_MS + 700_000}, ["is 11m45s old", "--expires-in 25h is above 24h"]),
+        ({"expires_in_ms": 60_000}, ["--set expires.in=1m is below 2m"]),
+        (
+            {"expires_in_ms": 90_000_000, "now_ms": NOW_MS + 700_000},
+            ["is 11m45s old", "--set expires.in=25h is above 24h"],
+        ),
         ({"by": "tag:zone", "expires_in_ms": 90_000_000}, ["does not name", "is above 24h"]),
     ],
 )

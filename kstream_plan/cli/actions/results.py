@@ -39,15 +39,15 @@ class ResultsRequest(NamedTuple):
 def results_request(
     out_file: str | None, form: str | None, *, overwrite: bool, json_shown: bool
 ) -> ResultsRequest | None:
-    """Return what is asked for of ``--out-format``; ``json_shown``: the JSON is to go to stdout as well."""
+    """Return what is asked for of ``--set out.format``; ``json_shown``: the JSON is to go to stdout as well."""
     if form is None:
         if overwrite:
             raise UsageError(
-                "--set overwrite=true goes with --out-format", fix="give --out-format as well, or leave it out"
+                "--set overwrite=true goes with --set out.format", fix="give that as well, or leave it out"
             )
         return None
     if out_file is None:
-        raise UsageError("--out-format needs a folder", fix="name a folder for them with --out")
+        raise UsageError("--set out.format needs a folder", fix="name a folder for them with --out")
     if Path(out_file).exists() and not overwrite:
         fix = "name another folder, or replace it with --set overwrite=true"
         raise KstreamPlanError("exists already", where=f"--out {out_file}", fix=fix)

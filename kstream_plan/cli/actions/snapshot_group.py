@@ -79,7 +79,7 @@ def running_groups_of(options: SnapshotOptions) -> RunningGroups | None:
         check_broker_version(options.broker_version)
     past = _options(options, ("listed", "as_of", "from_time", "to_time", "everything"))
     if past and not options.offsets_topic:
-        raise UsageError(f"{past[0]} is about a history", fix="read it from the broker's own topic: --offsets-topic")
+        raise UsageError(f"{past[0]} is about a history", fix="read it from the broker's: --set offsets.topic=true")
     return RunningGroups(servers, () if options.all_groups else tuple(dict.fromkeys(options.group or ())))
 
 
@@ -92,7 +92,7 @@ def check_broker_version(release: str) -> None:
     """Check that streams groups of brokers of a release are known."""
     if release not in BROKER_VERSIONS:
         message = f"{shown(release)} is no release of brokers whose streams groups are known"
-        raise UsageError(message, where="--broker-version", fix=f"give one of {', '.join(BROKER_VERSIONS)}")
+        raise UsageError(message, where="--set broker.version", fix=f"give one of {', '.join(BROKER_VERSIONS)}")
 
 
 def _with_a_source(logs: Sequence[str]) -> str:
@@ -132,7 +132,7 @@ def each_group(
 def _all_groups(cluster: Cluster, servers: str) -> list[str]:
     groups = cluster.streams_groups()
     if not groups:
-        fix = "start an application, or name a group that has run: --group ID --offsets-topic"
+        fix = "start an application, or name a group that has run: --group ID --set offsets.topic=true"
         raise ClusterError("no group of Kafka Streams runs there", where=printable(servers), fix=fix)
     return groups
 

@@ -12,24 +12,21 @@ from typing import Annotated
 import typer
 
 from kstream_plan import snapshots
-from kstream_plan.assignors.planned.target_file import MAX_WARMUPS, PROBE_RANGE_MS
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.next_commands import NOT_READ
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.running import Limited
-from kstream_plan.cli.options.values import WrongValueError, duration_option, number_option, parser
+from kstream_plan.cli.options.values import WrongValueError, duration_option
 from kstream_plan.cli.output import OutputForm, check_target, write_stdout, written_at_once
 from kstream_plan.cli.own_files import Sort
 from kstream_plan.cli.pages import answers_text
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.documents.plan.read import SavedPlan, read_saved
-from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.documents.target_file import config_map
 from kstream_plan.errors import PlanFileError, SnapshotError, UsageError
 from kstream_plan.model import Snapshot
-from kstream_plan.model.times import duration
 from kstream_plan.simulation.target_export import (
     WAYS,
     Export,
@@ -73,23 +70,13 @@ class ExportTargetOptions(Limited):
         ),
     ] = "process"
     new: Annotated[bool, typer.Option("--new", help="Let instances that join take the slots that are left.")] = False
-    expires_in: Annotated[int | None, duration_option("Time until the file does not count (default: 2h).")] = None
-    probe: Annotated[
-        int | None,
-        typer.Option(
-            "--probe",
-            metavar="DURATION",
-            parser=parser(parse_duration, *PROBE_RANGE_MS, duration),
-            help="Time between probes (default: 15s).",
-        ),
-    ] = None
-    warmups: Annotated[int | None, number_option("Warm-ups at a time (default: as in the plan).", 1, MAX_WARMUPS)] = (
-        None
-    )
+    expires_in: int | None = None
+    probe: int | None = None
+    warmups: int | None = None
     stay: Annotated[
         str | None, typer.Option("--stay", metavar="SNAPSHOT", help="Instead of a plan: stay where this group is now.")
     ] = None
-    back: Annotated[bool, typer.Option("--back", help="Go back to where the plan began.")] = False
+    back: bool = False
     max_snapshot_age: Annotated[int | None, duration_option("Refuse plans made from an older snapshot.")] = None
     now: int | None = None
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Target file to write.")] = None
@@ -109,7 +96,7 @@ def export_target(options: ExportTargetOptions) -> None:
         if (options.plan is None) == (options.stay is None):
             raise UsageError("give a plan or --stay SNAPSHOT", fix="give one of them")
         if options.back and options.plan is None:
-            raise UsageError("--back goes back to where a plan began", fix="give the plan, not --stay")
+            raise UsageError("--set back=true goes back to where a plan began", fix="give the plan, not --stay")
         if options.out is None:
             raise UsageError("--out is missing", fix="name the file to write")
         check_target(options.out, sort=Sort.TARGET)

@@ -24,7 +24,6 @@ from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Paging, ReportFile
-from kstream_plan.cli.options.values import number_option
 from kstream_plan.cli.output import OutputForm, page, write_stderr, write_stdout
 from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress
@@ -51,7 +50,7 @@ class FleetOptions(Paging, PlansSnapshots):
         list[str],
         typer.Argument(
             metavar="RESULTS|SNAPSHOT...",
-            help="Results of --out-format, saved plans, and snapshots to plan first; - is standard input.",
+            help="Results of --set out.format, saved plans, and snapshots to plan first; - is standard input.",
         ),
     ]
     where: Annotated[
@@ -68,7 +67,7 @@ class FleetOptions(Paging, PlansSnapshots):
             "--sort", metavar="FIGURE", help="Figure to sort by, the largest first (default: the worst first)."
         ),
     ] = None
-    top: Annotated[int | None, number_option("Show at most N rows.", 1)] = None
+    top: int | None = None
     output: shared.Output = OutputForm.TABLE
 
 

@@ -12,11 +12,9 @@ from kstream_plan.cli.next_commands import lags_command, with_commands
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.running import Limited, Spark
-from kstream_plan.cli.options.values import duration_option, number_option
 from kstream_plan.cli.output import OutputForm, write_stderr, write_stdout
 from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress
-from kstream_plan.errors import UsageError
 from kstream_plan.render.pages.history import history_page
 from kstream_plan.render.text.numbers import count, name_list
 from kstream_plan.snapshots.lag_histories import read_lag_courses
@@ -32,8 +30,8 @@ class HistoryOptions(Spark, Limited):
     lags: Annotated[
         list[str], typer.Argument(metavar="LAGS...", help="Lag rows: files, folders, globs; - is standard input.")
     ]
-    over: Annotated[int | None, duration_option("Time to look back from the newest row (default: 24h).")] = None
-    top: Annotated[int | None, number_option("Show at most N rows.", 1)] = None
+    over: int | None = None
+    top: int | None = None
     application_id: shared.ApplicationId = None
     as_of: shared.AsOf = None
     output: shared.Output = OutputForm.TABLE
@@ -45,8 +43,6 @@ def history(options: HistoryOptions) -> None:
     with expected_failures(debug=options.debug), options.in_force():
         over_ms = _DAY_MS if options.over is None else options.over
         top = _TOP if options.top is None else options.top
-        if over_ms < 1:
-            raise UsageError("--over is 0: a time above 0 is needed", fix="give a time such as 24h")
         with show_progress(quiet=options.quiet) as progress:
             progress("reading")
             outcomes = read_lag_courses(

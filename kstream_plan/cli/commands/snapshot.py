@@ -149,7 +149,7 @@ def _of_text(options: SnapshotOptions) -> None:
         raise UsageError(f"{option_of(other_names[0])} does not go with --describe-text", fix="give one source")
     if options.broker_version is None:
         message = "--describe-text does not tell the release of the brokers"
-        raise UsageError(message, fix=f"give --broker-version, one of {', '.join(BROKER_VERSIONS)}")
+        raise UsageError(message, fix=f"give --set broker.version, one of {', '.join(BROKER_VERSIONS)}")
     check_broker_version(options.broker_version)
     _check_out(options)
     files, topologies_by_id = (

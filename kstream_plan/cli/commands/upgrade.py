@@ -49,7 +49,7 @@ class UpgradeOptions(Spark, Limited):
         str, typer.Option("--to", **one_of([COOPERATIVE, _STREAMS, _SESSIONED]), help="Protocol to upgrade to.")
     ]
     one_bounce: bool = False
-    broker_version: shared.BrokerVersion = None
+    broker_version: str | None = None
     add: Annotated[
         int | None,
         number_option(
@@ -97,7 +97,7 @@ def _check(options: UpgradeOptions) -> None:
     if options.to_protocol == _STREAMS and options.broker_version not in BROKER_VERSIONS:
         problem = "is missing" if options.broker_version is None else "is not known"
         message = f"the release of the brokers {problem}: they decide by it"
-        raise UsageError(message, where="--broker-version", fix=f"give one of {', '.join(BROKER_VERSIONS)}")
+        raise UsageError(message, where="--set broker.version", fix=f"give one of {', '.join(BROKER_VERSIONS)}")
 
 
 def _bounces(group_snapshots: Sequence[Snapshot], options: UpgradeOptions) -> tuple[list[str], bool]:

@@ -177,9 +177,7 @@ class Applications(Options, panel=INPUT):
     """Which applications, and what an error in one of them does."""
 
     application_id: shared.ApplicationId = None
-    keep_going: Annotated[
-        bool, typer.Option("--keep-going", help="Report applications that fail and go on with the others.")
-    ] = False
+    keep_going: bool = False
 
 
 class PlansSnapshots(Reading, Measuring, Settings, Deciding, Spark, Limited, Applications):

@@ -14,8 +14,8 @@ from kstream_plan.cli.options.values import parser
 from kstream_plan.cli.panels import INPUT
 from kstream_plan.documents.quantities import parse_duration
 
-#: The least time between two polls, and the usual one.
-_LEAST_EVERY_MS, _USUAL_EVERY_MS = 1_000, 5_000
+#: The usual time between two polls.
+_USUAL_EVERY_MS = 5_000
 
 
 class Live(Measuring, Settings, Limited, panel=INPUT):
@@ -30,15 +30,7 @@ class Live(Measuring, Settings, Limited, panel=INPUT):
     application_id: shared.ApplicationId = None
     names: sources.Names = None
     trust_reports_of: int | None = None
-    every: Annotated[
-        int | None,
-        typer.Option(
-            "--every",
-            metavar="DURATION",
-            parser=parser(parse_duration, _LEAST_EVERY_MS, show=lambda ms: f"{ms / 1_000:g}s"),
-            help="Time between two polls (default: 5s).",
-        ),
-    ] = None
+    every: int | None = None
     give_up_after: Annotated[
         int | None,
         typer.Option(

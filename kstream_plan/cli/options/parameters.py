@@ -88,7 +88,6 @@ class Options:
             metavar="NAME=VALUE",
             parser=_setting,
             autocompletion=_set_names,
-            help="Any setting, e.g. session.timeout.ms=30s.",
         ),
     ] = None
     spark_conf: Annotated[
@@ -145,7 +144,7 @@ _WRITTEN["settings"] = "--set"
 
 
 def option_of(name: str) -> str:
-    """Return how a parameter is written on the command line: ``--keep-going``, ``--set max.rounds``."""
+    """Return how a parameter is written on the command line: ``--set keep.going=true``, ``--set max.rounds``."""
     if name in OF_COMMANDS:
         return f"--set {name.replace('_', '.')}"
     return _WRITTEN.get(name, f"--{name.replace('_', '-')}")

@@ -9,15 +9,11 @@ import typer
 
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.reports import Drawing
-from kstream_plan.cli.options.values import one_of
 from kstream_plan.cli.output import OutputForm
 from kstream_plan.cli.panels import OUTPUT
 
 if TYPE_CHECKING:
     from kstream_plan.cli.actions.results import ResultsRequest
-
-#: How results are written as a data set.
-FORMS = ("parquet", "jsonl")
 
 
 class PathAsGiven(PosixPath):
@@ -40,14 +36,7 @@ class Saving(Drawing, panel=OUTPUT):
         PathAsGiven | None,
         typer.Option("--out", metavar="FILE", parser=_path, help="File to write the answer to, as JSON."),
     ] = None
-    out_format: Annotated[
-        str | None,
-        typer.Option(
-            "--out-format",
-            **one_of(FORMS),
-            help="Data set with one row per application; --out is its folder, at any path Spark can write.",
-        ),
-    ] = None
+    out_format: str | None = None
     overwrite: bool = False
 
     @property

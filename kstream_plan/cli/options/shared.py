@@ -55,10 +55,6 @@ Out = Annotated[
     Path | None,
     typer.Option("--out", metavar="FILE", rich_help_panel=OUTPUT, help="File to write the answer to, as JSON."),
 ]
-BrokerVersion = Annotated[
-    str | None,
-    typer.Option("--broker-version", metavar="RELEASE", help="Release of a streams group's brokers: 4.2, 4.3 or 4.4."),
-]
 Restart = Annotated[
     int | None,
     typer.Option(

@@ -27,7 +27,7 @@ class SnapshotOptions(Measuring, Limited):
             help="Saved text of kafka-streams-groups.sh --describe: --members, --state and --offsets, best --verbose.",
         ),
     ] = None
-    broker_version: shared.BrokerVersion = None
+    broker_version: str | None = None
     connect_log: Annotated[
         list[str] | None,
         typer.Option(
@@ -67,9 +67,7 @@ class SnapshotOptions(Measuring, Limited):
     bootstrap_server: sources.BootstrapServer = None
     group: sources.GroupIds = None
     command_config: sources.CommandConfig = None
-    offsets_topic: Annotated[
-        bool, typer.Option("--offsets-topic", help="Read every generation of the group from __consumer_offsets.")
-    ] = False
+    offsets_topic: bool = False
     out: shared.Out = None
 
     @property

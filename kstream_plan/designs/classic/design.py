@@ -51,7 +51,7 @@ class Classic(Design):
     differs_by_release: ClassVar[bool] = True
     unrated_times: ClassVar[DurationIs] = "probes"
     since_unknown: ClassVar[str] = (
-        "and since when they restore is unknown too (snapshot --offsets-topic reads when the group last joined)"
+        "and since when they restore is unknown too (snapshot --set offsets.topic=true reads when it last joined)"
     )
 
     @property

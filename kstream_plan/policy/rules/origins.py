@@ -46,7 +46,7 @@ def follows_target(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
         return Measurement(0, (Offence(0, without.numbers[0], note=without.message),) if limit else ())
     if expires_ms is None or longest_ms <= expires_ms or idle_expiry(plan.rounds) is not None:
         return Measurement(1)
-    note = f"the file counts for {duration(expires_ms)}, the plan may take {duration(longest_ms)} (--expires-in)"
+    note = f"the file counts for {duration(expires_ms)}, the plan may take {duration(longest_ms)} (--set expires.in)"
     return Measurement(0, (Offence(0, note=note),) if limit else (), unknown=bool(limit))
 
 

@@ -115,7 +115,7 @@ def _task_row(task: TaskCourse) -> Row:
 
 
 def _additional(number: int, noun: str) -> str:
-    return f"{count(number, f'more {noun}')}: --top shows more." if number > 0 else ""
+    return f"{count(number, f'more {noun}')}: --set top=N shows more." if number > 0 else ""
 
 
 def _texts(progress: Progress) -> tuple[str, str, str]:

@@ -122,7 +122,7 @@ def running_group(
     age = Note(
         "lag-age-unknown",
         "a running group does not show when its members reported their offsets: copies that have caught up by now may "
-        "look behind; --offsets-topic reads the time",
+        "look behind; --set offsets.topic=true reads the time",
     )
     taken = _take(cluster, [moment], topology, config)
     return Taken(taken.rows, [age, *_release_notes(members), *_assignment_errors(members), *taken.notes])

@@ -80,7 +80,7 @@ def may_be_streams(group: DescribedGroup) -> bool:
 
 def no_members(group_id: str, where: str) -> SnapshotError:
     """Return the error about a group that is empty."""
-    fix = "start the application, or take its history with --offsets-topic --all"
+    fix = "start the application, or take its history with --set offsets.topic=true --all"
     return SnapshotError("is empty: no instance is running", where=where, fix=fix, application_id=group_id)
 
 
@@ -88,7 +88,7 @@ def newer_protocol(group_id: str, protocol: str, where: str) -> SnapshotError:
     """Return the error about a group of a newer protocol."""
     if protocol == "streams":
         what = "is of the newer streams protocol (group.protocol=streams), which has no history of decisions"
-        fix = "take the group as it is now: leave --offsets-topic out"
+        fix = "take the group as it is now: leave --set offsets.topic out"
     else:
         what = f"is of the {protocol} protocol, not of Kafka Streams"
         fix = "give the application.id of a Kafka Streams application"

@@ -112,7 +112,7 @@ def _release(answer: StreamsGroupAnswer, settings: Mapping[str, str], where: str
     if answer.newest_version > NEWEST_VERSION:
         known = ", ".join(BROKER_VERSIONS)
         what = f"its brokers are newer than {known}, and may decide otherwise"
-        fix = "update kstream-plan; to treat them as one of these releases: --broker-version"
+        fix = "update kstream-plan; to treat them as one of these releases: --set broker.version"
         raise SnapshotError(what, where=where, fix=fix, application_id=answer.group.group_id)
     if answer.version >= _ANSWERED_SINCE_4_4:
         return SINCE_4_4
@@ -210,7 +210,7 @@ def _release_notes(answer: StreamsGroupAnswer, release: str, given: GivenOfGroup
     if given.broker_version is None:
         message = (
             f"the brokers answer like release {release}, and plans use the rules of that release: if it is another, "
-            "give --broker-version"
+            "give --set broker.version"
         )
         yield Note("broker-release", message)
     if answer.version >= _ANSWERED_SINCE_4_4 and answer.group.assignor is None:

@@ -23,7 +23,7 @@ def lag_remarks(course: LagCourse) -> Remarks:
     if course.reported_steps > FEW_STEPS or over_ms >= course.until_ms - course.since_ms:
         return Remarks(tuple(_warnings(course, names)), tuple(notes))
     notes.insert(0, Note("short-history", "The history is short: the next command shows it in finer steps"))
-    command = f"kstream-plan history LAGS --over {duration(over_ms)}"
+    command = f"kstream-plan history LAGS --set over={duration(over_ms)}"
     return Remarks(tuple(_warnings(course, names)), tuple(notes), next=(Note("finer-steps", command),))
 
 

@@ -95,7 +95,7 @@ def test_settings_of_the_application_are_told_to_have_no_effect(
 ) -> None:
     file = tmp_path / "app.properties"
     file.write_text("num.standby.replicas=2\nstreams.num.standby.replicas=1\n")
-    base = ["--describe-text", str(REAL / "k43-base.txt"), "--broker-version", "4.3", "--streams-config", str(file)]
+    base = ["--describe-text", str(REAL / "k43-base.txt"), "--set", "broker.version=4.3", "--streams-config", str(file)]
     assert run(["snapshot", *base]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["config"] == {"streams_num_standby_replicas": 1}
@@ -108,7 +108,7 @@ def test_another_assignor_in_the_groups_settings_is_warned_of(
 ) -> None:
     settings = tmp_path / "group.properties"
     settings.write_text(f"streams.num.standby.replicas=1\nstreams.assignor.name={name}\n")
-    given = ["--broker-version", "4.4", "--streams-config", str(settings)]
+    given = ["--set", "broker.version=4.4", "--streams-config", str(settings)]
     assert run(["snapshot", "--describe-text", str(REAL / "k43-base.txt"), *given]) == 0
     row = json.loads(capsys.readouterr().out)
     assert row["config"].get("streams_assignor_name") == (name if warned else None)
@@ -120,8 +120,8 @@ def test_another_assignor_in_the_groups_settings_is_warned_of(
 def test_the_command_writes_a_row_or_says_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
     base = str(REAL / "k43-base.txt")
     assert run(["snapshot", "--describe-text", base]) == 2
-    assert "Fix: give --broker-version, one of 4.2, 4.3, 4.4" in capsys.readouterr().err
-    assert run(["snapshot", "--describe-text", base, "--broker-version", "4.3"]) == 0
+    assert "Fix: give --set broker.version, one of 4.2, 4.3, 4.4" in capsys.readouterr().err
+    assert run(["snapshot", "--describe-text", base, "--set", "broker.version=4.3"]) == 0
     assert json.loads(capsys.readouterr().out)["group_protocol"] == "streams"
 
 
@@ -262,5 +262,5 @@ def test_text_is_read_as_shells_and_people_save_it(
     for name, source in (("group.txt", "k43-base.txt"), ("topology.txt", "topology.txt")):
         (tmp_path / name).write_bytes(encode((REAL / source).read_text()))
     options = ["--describe-text", str(tmp_path / "group.txt"), "--topology", str(tmp_path / "topology.txt")]
-    assert run(["snapshot", *options, "--broker-version", "4.3"]) == 0
+    assert run(["snapshot", *options, "--set", "broker.version=4.3"]) == 0
     assert json.loads(capsys.readouterr().out)["application_id"] == "S8"

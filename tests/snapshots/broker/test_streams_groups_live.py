@@ -120,9 +120,9 @@ def test_the_running_group_is_what_the_tool_printed(text: str, version: int, rel
         (0, SETTINGS, (), "4.2"),
         (0, SINCE_4_3, (), "4.3"),
         (1, SINCE_4_3, (), "4.4"),
-        (0, SINCE_4_3, ("--broker-version", "4.2"), "4.2"),
-        (1, SINCE_4_3, ("--broker-version", "4.3"), "4.3"),
-        (2, SINCE_4_3, ("--broker-version", "4.4"), "4.4"),
+        (0, SINCE_4_3, ("--set", "broker.version=4.2"), "4.2"),
+        (1, SINCE_4_3, ("--set", "broker.version=4.3"), "4.3"),
+        (2, SINCE_4_3, ("--set", "broker.version=4.4"), "4.4"),
     ],
 )
 def test_the_release_is_told_by_how_brokers_answer(
@@ -321,8 +321,11 @@ def test_names_go_by_client_ids(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        (("--bootstrap-server", "a:1", "--group", "S8", "--broker-version", "4.1"), "'4.1' is no release of brokers"),
-        (("--leader-log", "app.log", "--broker-version", "4.3"), "--broker-version is about a running group"),
+        (
+            ("--bootstrap-server", "a:1", "--group", "S8", "--set", "broker.version=4.1"),
+            "'4.1' is no release of brokers",
+        ),
+        (("--leader-log", "app.log", "--set", "broker.version=4.3"), "--set broker.version is about a running group"),
     ],
 )
 def test_a_release_goes_with_a_running_group(options: Sequence[str], what: str) -> None:
