@@ -18,6 +18,11 @@ def set_color_mode(mode: str) -> None:
     _mode = mode
 
 
+def color_mode() -> str:
+    """Return what ``--color`` says."""
+    return _mode
+
+
 def takes_color(stream: IO[str], environment: Mapping[str, str] = os.environ) -> bool:
     """Return True if text for this stream may have colour.
 

@@ -77,6 +77,7 @@ ALIASES: Mapping[str, Alias] = {
     "--today": Alias("--set", "now="),
     "--all-groups": Alias("--group", value="*"),
     "--final": Alias("--as-snapshot", is_implied=True),
+    "--plain": Alias("--color", value="never"),
     "--master": Alias("--spark-conf", "spark.master="),
     "--end-offsets": Alias("--metrics", "end="),
     "--start-offsets": Alias("--metrics", "start="),

@@ -179,7 +179,7 @@ _POSITIONAL: dict[str, list[list[str]]] = {
     "show": [["plan.json"], [FILE]],
     "fleet": [["snapshot.json"], ["plan.json"], ["two.jsonl", "plan.json"], [FILE]],
     "history": [["snapshot.json"], [FILE], [FILE, "--set", "over=1h"]],
-    "help": [["assign"], ["nothing"], ["index", "--plain"]],
+    "help": [["assign"], ["nothing"], ["index", "--color", "never"]],
     "diff": [["plan.json"], ["plan.json", FILE], ["snapshot.json", "snapshot.json"], [FILE, "snapshot.json"], [FILE]],
     "upgrade": [
         ["snapshot.json", "--to", "cooperative"],

@@ -239,7 +239,7 @@ def test_a_page_in_a_pipe_is_plain_text_as_wide_as_asked(
     width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    for arguments in (["terms"], ["terms", "--plain"], ["may", "I", "restart", "a", "pod"]):
+    for arguments in (["terms"], ["terms", "--color", "never"], ["may", "I", "restart", "a", "pod"]):
         assert run(["help", *arguments]) == 0
         text = capsys.readouterr().out
         lines = text.splitlines()

@@ -14,6 +14,7 @@ from typing import Annotated
 
 import typer
 
+from kstream_plan.cli.color import NEVER, color_mode
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.output import page, write_stdout
 from kstream_plan.errors import UsageError
@@ -44,7 +45,6 @@ def help(
             metavar="[PAGE|WORD...]", help="Name of a page, or words of a question; without them the list of pages."
         ),
     ] = None,
-    plain: Annotated[bool, typer.Option("--plain", help="Show text without colours and without a pager.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Show the Markdown of the page.")] = False,
 ) -> None:
     """Show the pages about this tool: the list of them by question, or one."""
@@ -53,7 +53,7 @@ def help(
         if markdown:
             write_stdout(text)
         else:
-            _show(text, plain=plain)
+            _show(text)
 
 
 def answer_text(words: Sequence[str]) -> str:
@@ -177,15 +177,17 @@ def _typed(section: Section, place: int) -> str:
     return ""
 
 
-def _show(text: str, *, plain: bool) -> None:
-    """Show Markdown as text, as wide as stdout; on a terminal in the pager where it is longer than the screen."""
+def _show(text: str) -> None:
+    """Show Markdown as text, as wide as stdout; on a terminal in the pager where it is longer than the screen.
+
+    ``--color never`` needs none.
+    """
     from kstream_plan.cli.terminal_markdown import render  # noqa: PLC0415 - takes its time
 
     shape = page()
-    colour = shape.colour and not plain
-    lines = render(text, shape.width, colour=colour)
+    lines = render(text, shape.width, colour=shape.colour)
     height = shutil.get_terminal_size().lines
-    if plain or not sys.stdout.isatty() or lines.count("\n") < height:
+    if color_mode() == NEVER or not sys.stdout.isatty() or lines.count("\n") < height:
         write_stdout(lines)
         return
     os.environ.setdefault("LESS", "-R")
