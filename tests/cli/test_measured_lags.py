@@ -248,7 +248,7 @@ def test_a_topology_tells_whose_the_metrics_are(
     assert run([*asked, "--topology", str(topology), "--topology", f"other={topology}"]) == 0
     assert "--topology other=… is for an application that is not there" in capsys.readouterr().err
     assert run(["drain", "x.json", "two", *NOW, "--topology", str(topology)]) == 2
-    assert "--topology goes with --metrics" in capsys.readouterr().err
+    assert "--topology goes with measurements" in capsys.readouterr().err
 
 
 def test_no_rule_is_kept_by_the_least_that_copies_are_behind(

@@ -18,8 +18,6 @@ from tests.digests.cases import Case, case
 TEXTS = ("message", "reason", "words")
 #: What made the plan, what of its input it repeats, and digests of that and of texts: by their paths.
 LEFT_OUT = ("tool", "input.digest", "input.snapshot_digest", "seal", "behind")
-#: Options as they were called when the digests were recorded, by how they begin now: their spelling is form.
-RECORDED_AS = {"--set trust.reports.of=": "--trust-reports-of ", "--set now=": "--now "}
 _DIGITS = 16
 
 
@@ -61,9 +59,6 @@ def digested(value: Any, path: str = "") -> Any:
     """Return what of a plan's JSON is digested."""
     if isinstance(value, list):
         return [digested(item, f"{path}[]") for item in value]
-    if isinstance(value, str):
-        began = next((begin for begin in RECORDED_AS if value.startswith(begin)), "")
-        return RECORDED_AS.get(began, "") + value.removeprefix(began)
     if not isinstance(value, dict):
         return value
     inside = f"{path}." if path else ""

@@ -71,7 +71,9 @@ def check_before_reading(
     """
     _check_lags(options)
     if options.command_line.topology and (not options.metrics or options.lag_rows):
-        raise UsageError("--topology goes with --metrics that are no lag rows", fix="give them, or leave it out")
+        raise UsageError(
+            "--topology goes with measurements, not with lag rows", fix="give --metrics FILE, or leave it out"
+        )
     if (
         "balance_factor" in options.command_line.setting_values
         and options.assignor != "balanced"
