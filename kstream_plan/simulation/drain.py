@@ -190,14 +190,21 @@ class Drain(DrainNow):
     """The answer for instances that stop at once, and for the same after waiting until everything has settled.
 
     ``waiting`` is what goes on meanwhile, ``wait_ms`` how long that is: ``None`` if nothing is under way (then
-    ``later`` is empty, for waiting changes nothing) or if the group does not settle. ``later`` is in task order.
+    ``later`` is empty, for waiting changes nothing) or if the group does not settle. ``later`` is in task order, and
+    ``later_unproven`` are the first starts of these tasks that nothing proves to be warm then.
     ``announced``: instead, they say now that they leave, and may stop when others have learned their tasks.
     """
 
     waiting: Plan
     wait_ms: int | None
     later: tuple[DrainedTask, ...]
+    later_unproven: tuple[UnprovenStart, ...] = ()
     announced: bool = False
+
+    @property
+    def needs_persistent_stores_later(self) -> bool:
+        """Whether a task is warm after waiting only if its stores are persistent, which is unknown."""
+        return any(start.evidence.fact is Fact.STORES_UNKNOWN for start in self.later_unproven)
 
     @property
     def cold_later(self) -> tuple[DrainedTask, ...]:
@@ -270,13 +277,16 @@ def drain(
     if design_of(snapshot, options).announces:
         return _announced(at_once, snapshot, options, on_round)
     waiting = plan_checked(snapshot, replace(options, floor=False, ranges=False), on_round=on_round)
-    wait_ms = settled_after_ms(waiting, snapshot, when.at_ms)
-    return Drain(
+    result = Drain(
         **{each.name: getattr(at_once, each.name) for each in fields(DrainNow)},
         waiting=waiting,
-        wait_ms=wait_ms,
-        later=() if wait_ms is None else stopped_at(when.at_ms + wait_ms, options, len(waiting.rounds))[1],
+        wait_ms=settled_after_ms(waiting, snapshot, when.at_ms),
+        later=(),
     )
+    if result.wait_ms is None:
+        return result
+    outcome, later = stopped_at(when.at_ms + result.wait_ms, options, len(waiting.rounds))
+    return replace(result, later=later, later_unproven=tuple(_first_unproven(outcome, later).values()))
 
 
 def _at_rates_of_one_thread(snapshot: Snapshot) -> Snapshot:

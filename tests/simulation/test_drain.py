@@ -31,6 +31,7 @@ from kstream_plan.model import (
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Join, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.snapshot import Stores
 from kstream_plan.render.answers import page_of, to_json, to_markdown, to_table
 from kstream_plan.render.pages.drain import drain_remarks
 from kstream_plan.render.text.numbers import duration
@@ -254,6 +255,15 @@ def test_waiting_is_simulated_as_well() -> None:
     assert drained.wait_ms is not None
     assert drained.wait_ms >= drained.waiting.summary.duration_ms
     assert drained.later
+
+
+@pytest.mark.parametrize("stores", [None, "persistent"])
+def test_waiting_does_not_tell_where_stores_are(stores: Stores | None) -> None:
+    moving = replace(SNAPSHOTS["in-the-middle"](), stores=stores)
+    drained = drain(moving, ["i1"])
+    assert drained.later
+    assert all(task.caught_up for task in drained.later)
+    assert (", and stores are persistent: no cold start" in _facts(drained)["wait"]) == (stores is None)
 
 
 def test_an_instance_that_runs_nothing_may_stop() -> None:

@@ -204,7 +204,8 @@ def _wait(drain: Drain) -> Iterator[Fact]:
         return
     config, cold = drain.plan.config, drain.cold_later
     summary, is_streams = drain.waiting.summary, drain.plan.design == "streams"
-    starts = "YES if copies have caught up by then: no cold start"
+    stores = ", and stores are persistent" * drain.needs_persistent_stores_later
+    starts = f"YES if copies have caught up by then{stores}: no cold start"
     if cold:
         starts = f"NO, still {count(len(cold), 'cold start')}: {name_list([str(task.task_id) for task in cold], 3)}"
         if all(task.copy_there == "none" for task in cold):
