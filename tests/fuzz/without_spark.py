@@ -71,7 +71,7 @@ def _built(command: str) -> Any:
 
 
 def _opened(*_: Any, **__: Any) -> AbstractContextManager[SimpleNamespace]:
-    return nullcontext(SimpleNamespace(sparkContext=None))
+    return nullcontext(SimpleNamespace(sparkContext=None, defaultParallelism=1))
 
 
 def _module(**names: Any) -> ModuleType:
