@@ -38,7 +38,7 @@ class Answer(Generic[Result]):
 
 
 def dealt(items: Sequence[bytes], costs: Sequence[float], cores: int) -> list[Batch]:
-    """Deal packed items, in their order, into batches for so many cores.
+    """Deal packed items, in their order, into batches for ``cores`` cores.
 
     The last ones are small, so that all cores end together; the first ones not so large that nobody sees how far it is.
     """

@@ -351,11 +351,13 @@ def _outcomes(
         except SnapshotError as error:
             return error
 
-    made: list[tuple[str, Outcome]] = [(error.application_id or "", error) for error in errors]
-    made += [("", outcome_of(group)) for group in list(by_application) if not group[0]]
-    made.sort(key=lambda outcome: (outcome[0], str(outcome[1]) if isinstance(outcome[1], SnapshotError) else ""))
-    others = ((group[0], outcome_of(group)) for group in sorted(by_application))
-    for _, outcome in merge(made, others, key=itemgetter(0)):
+    first_outcomes: list[tuple[str, Outcome]] = [(error.application_id or "", error) for error in errors]
+    first_outcomes += [("", outcome_of(group)) for group in list(by_application) if not group[0]]
+    first_outcomes.sort(
+        key=lambda outcome: (outcome[0], str(outcome[1]) if isinstance(outcome[1], SnapshotError) else "")
+    )
+    by_id = ((group[0], outcome_of(group)) for group in sorted(by_application))
+    for _, outcome in merge(first_outcomes, by_id, key=itemgetter(0)):
         if isinstance(outcome, SnapshotError) and not keep_going:
             raise outcome
         yield outcome

@@ -193,9 +193,9 @@ class Decided(NamedTuple):
 
 
 class Stage:
-    """A decision on arrays, or a state: while it lasts, what is told of it can be made of them.
+    """A decision or a state on arrays: holdings, copies and movements are made from the arrays while it lasts.
 
-    It does not know the arrays: what nobody looked at would keep them until the collector of cycles comes.
+    It does not refer to the arrays, so that values that were never made do not keep them in a cycle.
     """
 
     __slots__ = ("_number",)

@@ -78,8 +78,7 @@ def measured_files(texts: Sequence[str]) -> Mapping[str, Any]:
     Standard input without a mark is a scrape.
 
     Raises:
-        SnapshotError: there is no such file, there are offsets, and nothing of which they would tell the lag, or lag
-            rows.
+        SnapshotError: a file is missing or holds lag rows, or there are offsets and no file says where the copies are.
     """
     files: dict[str, list[str]] = {}
     for text in texts:
