@@ -9,6 +9,8 @@ cdef Py_ssize_t SPARE
 
 cdef class ConstrainedPrioritySet:
     cdef Py_ssize_t number, enough  # instances; how many lighter ones hold somebody back
+    cdef int64_t mask  # the bits of a key that say which instance it is of
+    cdef int bits
     cdef int64_t unit  # what a load of one task per thread weighs
     cdef int64_t[::1] capacities, hashes  # by instance: threads, hash of the process id
     cdef int64_t[::1] counts, keys  # by instance: tasks, and (load, instance) as one number
@@ -23,8 +25,9 @@ cdef class ConstrainedPrioritySet:
     cdef Py_ssize_t known_from  # the array of the queue before this movement follows from the keys alone
     cdef bint exact  # whether the queue is there as Java has it
     cdef Py_ssize_t n_replayed, n_heap  # movements that it has seen; its size
-    cdef int32_t[::1] heap, heap_aside, refused, in_buckets, bucket_ends
-    cdef int64_t[::1] heap_counts, heap_keys  # as of the movements that it has seen
+    cdef int64_t[::1] heap, heap_aside, refused, in_buckets  # keys
+    cdef int32_t[::1] bucket_ends
+    cdef int64_t[::1] heap_counts  # as of the movements that it has seen
     cdef int8_t[::1] is_wanted
 
     @cython.locals(i=Py_ssize_t)
@@ -59,16 +62,22 @@ cdef class ConstrainedPrioritySet:
     cdef int32_t _first_in_java(self, int32_t[::1] candidates, Py_ssize_t n) except -2
     @cython.locals(at=Py_ssize_t, i=Py_ssize_t)
     cdef void _fill_heap(self) noexcept
-    @cython.locals(source=int32_t, destination=int32_t, _=Py_ssize_t)
+    @cython.locals(
+        source=int32_t, destination=int32_t, _=Py_ssize_t, was_source=int64_t, was=int64_t, offered=int64_t, now=int64_t,
+        place=Py_ssize_t
+    )
     cdef void _replay(self, Py_ssize_t at) except *
-    @cython.locals(n_refused=Py_ssize_t, found=int32_t, instance=int32_t)
+    cdef int64_t _heap_key(self, Py_ssize_t instance) noexcept
+    @cython.locals(at=Py_ssize_t)
+    cdef Py_ssize_t _place_of(self, int64_t key) noexcept
+    @cython.locals(n_refused=Py_ssize_t, found=int32_t, key=int64_t)
     cdef int32_t _poll(self) except -2
-    @cython.locals(buckets=Py_ssize_t, at=Py_ssize_t, bucket=Py_ssize_t, instance=int32_t, total=int32_t, here=int32_t)
+    @cython.locals(buckets=Py_ssize_t, at=Py_ssize_t, bucket=Py_ssize_t, total=int32_t, here=int32_t)
     cdef void _offer_refused(self, Py_ssize_t number) noexcept
-    cdef void _offer(self, int32_t instance) noexcept
-    @cython.locals(at=Py_ssize_t, last=int32_t)
-    cdef void _remove(self, int32_t instance) noexcept
-    @cython.locals(key=int64_t, parent=Py_ssize_t)
-    cdef void _rise(self, Py_ssize_t at, int32_t instance) noexcept
-    @cython.locals(key=int64_t, child=Py_ssize_t)
-    cdef void _sink(self, Py_ssize_t at, int32_t instance) noexcept
+    cdef void _offer(self, int64_t key) noexcept
+    @cython.locals(last=int64_t)
+    cdef void _remove(self, Py_ssize_t at) noexcept
+    @cython.locals(parent=Py_ssize_t)
+    cdef void _rise(self, Py_ssize_t at, int64_t key) noexcept
+    @cython.locals(size=Py_ssize_t, child=Py_ssize_t)
+    cdef void _sink(self, Py_ssize_t at, int64_t key) noexcept

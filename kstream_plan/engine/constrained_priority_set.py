@@ -59,6 +59,8 @@ class ConstrainedPrioritySet:
     def __init__(self, capacities: Sequence[int], hashes: Sequence[int]) -> None:
         self.number = len(capacities)
         self.enough = filled_to_above_the_end(self.number)
+        self.bits = max(1, self.number - 1).bit_length()  # of a key, that say which instance it is of
+        self.mask = (1 << self.bits) - 1
         # so large that different loads are different whole numbers
         self.unit = max(capacities, default=1) * max(capacities, default=1)
         self.capacities, self.hashes = array("q", capacities), array("q", hashes)
@@ -72,10 +74,10 @@ class ConstrainedPrioritySet:
         self.n_handled = self.n_replayed = self.known_from = 0
         self.complete = True
         self.exact = False
-        self.heap, self.heap_aside, self.n_heap = zeros("i", self.number + 1), zeros("i", self.number + 1), 0
-        self.refused, self.in_buckets = zeros("i", self.number), zeros("i", self.number)
+        self.heap, self.heap_aside, self.n_heap = zeros("q", self.number + 1), zeros("q", self.number + 1), 0
+        self.refused, self.in_buckets = zeros("q", self.number), zeros("q", self.number)
         self.bucket_ends = zeros("i", max(16, 4 * self.number))
-        self.heap_counts, self.heap_keys = zeros("q", self.number), zeros("q", self.number)
+        self.heap_counts = zeros("q", self.number)
         self.is_wanted = zeros("b", self.number)
 
     def begin(self, counts: Column, complete: bool) -> None:
@@ -149,11 +151,11 @@ class ConstrainedPrioritySet:
                 key = self.keys[candidates[place]]
                 if first < key < above:
                     return self._first_in_java(candidates, n) if self.complete else -1
-        return first % self.number
+        return first & self.mask
 
     def _key(self, instance: int, count: int) -> int:
         """Return (load, instance) as one number."""
-        return count * self.unit // self.capacities[instance] * self.number + instance
+        return (count * self.unit // self.capacities[instance] << self.bits) + instance
 
     def _set_bar(self) -> None:
         """Find a key that enough instances are below, and a few more."""
@@ -307,8 +309,7 @@ class ConstrainedPrioritySet:
                 self.heap_counts[self.handled_destination[at]] += self.handled_loss[at]
         self.n_heap = 0
         for i in range(self.number):
-            self.heap_keys[i] = self._key(i, self.heap_counts[i])
-            self._offer(i)
+            self._offer(self._key(i, self.heap_counts[i]))
         self.n_replayed = self.known_from
         self.exact = True
 
@@ -323,28 +324,43 @@ class ConstrainedPrioritySet:
             self.is_wanted[source] = 1
             self._poll()
             self.is_wanted[source] = 0
+        was_source, was = self._heap_key(source), self._heap_key(destination)
         self.heap_counts[source] += self.handled_gain[at]
         self.heap_counts[destination] -= self.handled_loss[at]
-        self.heap_keys[source] = self._key(source, self.heap_counts[source])
-        self.heap_keys[destination] = self._key(destination, self.heap_counts[destination])
+        offered, now = self._heap_key(source), self._heap_key(destination)
+        if now != was:  # lighter where it is
+            self.heap[self._place_of(was)] = now
         if not self.handled_polled[at]:
-            self._remove(source)
-        self._offer(source)
-        self._remove(destination)
-        self._offer(destination)
+            place = self._place_of(was_source)
+            self.heap[place] = offered
+            self._remove(place)
+        self._offer(offered)
+        self._remove(self._place_of(now))
+        self._offer(now)
+
+    def _heap_key(self, instance: int) -> int:
+        """Return the key of an instance as of the movements that the queue has seen."""
+        return self._key(instance, self.heap_counts[instance])
+
+    def _place_of(self, key: int) -> int:
+        """Return where in the queue a key is."""
+        at = 0
+        while self.heap[at] != key:
+            at += 1
+        return at
 
     def _poll(self) -> int:
         """Poll until an instance comes out that is wanted, and offer the others again; return -1 if none does."""
         n_refused, found = 0, -1
         while self.n_heap and found < 0:
-            instance = self.heap[0]
+            key = self.heap[0]
             self.n_heap -= 1
             if self.n_heap:
                 self._sink(0, self.heap[self.n_heap])
-            if self.is_wanted[instance]:
-                found = instance
+            if self.is_wanted[key & self.mask]:
+                found = key & self.mask
             else:
-                self.refused[n_refused] = instance
+                self.refused[n_refused] = key
                 n_refused += 1
         self._offer_refused(n_refused)
         return found
@@ -357,30 +373,26 @@ class ConstrainedPrioritySet:
         for bucket in range(buckets):
             self.bucket_ends[bucket] = 0
         for at in range(number):
-            self.bucket_ends[self.hashes[self.refused[at]] & (buckets - 1)] += 1
+            self.bucket_ends[self.hashes[self.refused[at] & self.mask] & (buckets - 1)] += 1
         total = 0
         for bucket in range(buckets):
             here = self.bucket_ends[bucket]
             self.bucket_ends[bucket] = total
             total += here
         for at in range(number):
-            instance = self.refused[at]
-            bucket = self.hashes[instance] & (buckets - 1)
-            self.in_buckets[self.bucket_ends[bucket]] = instance
+            bucket = self.hashes[self.refused[at] & self.mask] & (buckets - 1)
+            self.in_buckets[self.bucket_ends[bucket]] = self.refused[at]
             self.bucket_ends[bucket] += 1
         for at in range(number):
             self._offer(self.in_buckets[at])
 
-    def _offer(self, instance: int) -> None:
+    def _offer(self, key: int) -> None:
         """Put an instance at the end, from where it rises."""
         self.n_heap += 1
-        self._rise(self.n_heap - 1, instance)
+        self._rise(self.n_heap - 1, key)
 
-    def _remove(self, instance: int) -> None:
-        """Fill the gap of an instance with the last one, which sinks or else rises."""
-        at = 0
-        while self.heap[at] != instance:
-            at += 1
+    def _remove(self, at: int) -> None:
+        """Fill this place with the last one, which sinks or else rises."""
         self.n_heap -= 1
         last = self.heap[self.n_heap]
         if at < self.n_heap:
@@ -388,30 +400,28 @@ class ConstrainedPrioritySet:
             if self.heap[at] == last:
                 self._rise(at, last)
 
-    def _rise(self, at: int, instance: int) -> None:
+    def _rise(self, at: int, key: int) -> None:
         """Put an instance at this place, or above whoever is heavier."""
-        key = self.heap_keys[instance]
         while at > 0:
-            parent = (at - 1) // 2
-            if key >= self.heap_keys[self.heap[parent]]:
+            parent = (at - 1) >> 1
+            if key >= self.heap[parent]:
                 break
             self.heap[at] = self.heap[parent]
             at = parent
-        self.heap[at] = instance
+        self.heap[at] = key
 
-    def _sink(self, at: int, instance: int) -> None:
+    def _sink(self, at: int, key: int) -> None:
         """Put an instance at this place, or below whoever is lighter."""
-        key = self.heap_keys[instance]
-        child = 2 * at + 1
-        while child < self.n_heap:
-            if child + 1 < self.n_heap and self.heap_keys[self.heap[child]] > self.heap_keys[self.heap[child + 1]]:
-                child += 1
-            if key <= self.heap_keys[self.heap[child]]:
+        size, child = self.n_heap, 2 * at + 1
+        while child < size:
+            if child + 1 < size:
+                child += self.heap[child] > self.heap[child + 1]  # without a jump: which one it is cannot be foreseen
+            if key <= self.heap[child]:
                 break
             self.heap[at] = self.heap[child]
             at = child
             child = 2 * at + 1
-        self.heap[at] = instance
+        self.heap[at] = key
 
 
 @lru_cache(maxsize=4096)
