@@ -41,11 +41,13 @@ class Assignor:
 
     ``optimal``: the target is balanced as KIP-441 asks for, subtopologies included, with the least state to restore. So
     its plans are shown beside the least that such a balance has to restore; others are held against their own loads.
-    ``laws`` are those of :class:`Assign`.
+    ``laws`` are those of :class:`Assign`. ``by_engine``: where one decision follows another the engine decides instead,
+    the same (``engine.decision``).
     """
 
     assign: Assign
     optimal: bool = False
+    by_engine: bool = False
     laws: Laws = NEWEST
 
     def of_release(self, release: str | None) -> Assignor:
@@ -92,7 +94,7 @@ def _loaded_then(name: str) -> Assign:
 #: Every assignor by the name that ``--assignor`` takes; its package has the same name.
 ASSIGNORS: Mapping[str, Assignor] = MappingProxyType(
     {
-        "high-availability": Assignor(_loaded_then("high-availability")),
+        "high-availability": Assignor(_loaded_then("high-availability"), by_engine=True),
         "balanced": Assignor(_loaded_then("balanced"), optimal=True),
         FOLLOWS_A_FILE: Assignor(_loaded_then(FOLLOWS_A_FILE)),
     }

@@ -6,14 +6,13 @@ Source: page ``rules``, "From one generation to the next".
 
 from __future__ import annotations
 
-from kstream_plan.engine.codes import ACTIVE, JUST_LOST, NO_ROLE, NONE
+from kstream_plan.engine.codes import ACTIVE, BY_TIME, JUST_LOST, NO_ROLE, NONE, READY
 from kstream_plan.engine.columns import zeros
+from kstream_plan.engine.copies import Column
 from kstream_plan.engine.decision import Decision
 from kstream_plan.engine.restoring import Restoring
 from kstream_plan.model import LATEST, UNKNOWN
-
-#: The time within which whoever is disturbed rejoins.
-AT_ONCE_MS = 100
+from kstream_plan.model.settings import MAX_LONG
 
 
 class Advance:
@@ -26,11 +25,12 @@ class Advance:
         self.ready, self.deletions = zeros("b", self.tasks), zeros("b", self.tasks)
         self.first = zeros("i", self.instances)
         self.revoking, self.disturbed = zeros("b", self.consumers), zeros("b", self.consumers)
+        self.readiness, self.is_heard, self.is_first = zeros("b", 0), zeros("b", 0), False
         self.from_ms = self.to_ms = self.generation = 0
-        self.tick = self.at_probes = False
+        self.tick = self.at_probes = self.idle = self.is_any_disturbed = False
 
-    def advance(self, from_ms: int, to_ms: int, generation: int, tick: bool, at_probes: bool) -> None:
-        """Let copies go where the decision put them, and be reported as the next rebalance finds them.
+    def begin(self, from_ms: int, to_ms: int, generation: int, tick: bool, at_probes: bool, idle: bool) -> None:
+        """Let copies go where the decision put them.
 
         Args:
             from_ms: the time of the decision.
@@ -38,37 +38,52 @@ class Advance:
             generation: that of the decision.
             tick: whether every copy is caught up by then if no restore rate says otherwise.
             at_probes: whether copies whose rate is unknown are caught up at a tick alone.
+            idle: whether nothing was decided; what is known of copies is what a snapshot says.
         """
-        copies, decision = self.copies, self.decision
-        self.from_ms, self.to_ms, self.generation, self.tick, self.at_probes = (
-            from_ms,
-            to_ms,
-            generation,
-            tick,
-            at_probes,
-        )
-        is_any_disturbed = self._look_who_is_disturbed()
+        self.from_ms, self.to_ms, self.generation = from_ms, to_ms, generation
+        self.tick, self.at_probes, self.idle, self.is_first = tick, at_probes, idle, False
+        self.is_any_disturbed = self._look_who_is_disturbed()
         for place in range(self.tasks):
-            if decision.changed[place]:
+            if idle and (self.decision.changed[place] or self.decision.withheld_by[place] >= 0):
+                self.copies.dirty[place] = 1  # is decided once more
+            elif self.decision.changed[place]:
                 self._seat(place)
-                copies.dirty[place], copies.rests[place] = 1, 0
-        if self.restoring.any_restores:
-            self.restoring.press()
-            self.restoring.restore(to_ms - from_ms, generation, False)
-            if is_any_disturbed:
-                self.restoring.restore(min(to_ms - from_ms, AT_ONCE_MS), generation, True)
+                self.copies.rests[place] = 0
+                self.copies.change(place)
+
+    def let_rest(self) -> None:
+        """Let tasks rest of which nothing changes, at the beginning of a plan."""
+        copies = self.copies
         for place in range(self.tasks):
-            if not copies.rests[place]:
+            rests = copies.number[place] > 0 and (self.idle or not self.decision.changed[place])
+            for at in range(place * copies.room, place * copies.room + copies.number[place]):
+                rests = rests and self._is_at_rest(place, at)
+                for stretch in self.restoring.stretches:
+                    rests = rests and not (stretch.any_stopped and stretch.stopped[copies.instance[at]])
+            copies.rests[place] = rests
+
+    def know(self, readiness: Column, is_heard: Column) -> None:
+        """Say by slot what counts of a copy as the plan begins, and whether it was heard of at its very beginning."""
+        self.readiness, self.is_heard, self.is_first = readiness, is_heard, True
+
+    def advance(self) -> None:
+        """Let copies catch up and fall behind, and be reported as the next rebalance finds them."""
+        if self.is_any_disturbed:
+            self.restoring.restore(self.generation, True)
+        self.restoring.restore(self.generation, False)
+        for place in range(self.tasks):
+            if not self.copies.rests[place]:
                 self._advance(place)
-        copies.revoked_by[:] = decision.withheld_by
+        if not self.idle:
+            self.copies.revoked_by[:] = self.decision.withheld_by
 
     def _look_who_is_disturbed(self) -> bool:
         """See who rejoins at once, and who reports what is left over; nobody is disturbed by a tick."""
-        decision, is_any = self.decision, False
+        decision, is_any, is_calm = self.decision, False, self.tick or self.idle
         self.first[:] = self.copies.first_of[: self.instances]
         for consumer in range(self.consumers - 1, -1, -1):
-            self.revoking[consumer] = decision.revoking[consumer] and not self.tick
-            self.disturbed[consumer] = (decision.revoking[consumer] or decision.waiting[consumer]) and not self.tick
+            self.revoking[consumer] = decision.revoking[consumer] and not is_calm
+            self.disturbed[consumer] = (decision.revoking[consumer] or decision.waiting[consumer]) and not is_calm
             is_any = is_any or self.disturbed[consumer] > 0
             if self.revoking[consumer]:
                 self.first[self.copies.instance_of[consumer]] = consumer
@@ -77,18 +92,16 @@ class Advance:
     def _advance(self, place: int) -> None:
         """Let a task's copies go on."""
         copies, kept, rests, is_changed = self.copies, place * self.copies.room, True, False
-        elapsed_ms, limit = self.to_ms - self.from_ms, self.copies.limit
-        written = self.restoring.written(place, elapsed_ms, False)
-        self.restoring.wait(place, elapsed_ms)
+        limit, stretch = self.copies.limit, self.restoring.stretches[0]
         for at in range(kept, kept + copies.number[place]):
             lag, reporter, remaining = copies.lag[at], copies.reporter[at], copies.remaining[at]
             if copies.consumer[at] >= 0:
                 self._report(place, at)
-            elif not self._report_left_over(place, at, written):
+            elif not self._report_left_over(place, at):
                 copies.report(place, at, -1)
                 is_changed = True
                 continue
-            is_rated = self.tick or self.restoring.restores[copies.instance[at]] >= 0
+            is_rated = self.tick or self.idle or stretch.pace.restores[copies.instance[at]] >= 0
             if not is_rated and copies.remaining[at] <= limit < remaining:
                 self.ready[place] = 1
             rests = rests and self._is_at_rest(place, at)
@@ -100,7 +113,7 @@ class Advance:
         copies.number[place] = kept - place * copies.room
         copies.rests[place] = rests and copies.number[place] > 0
         if is_changed or copies.dirty[place]:
-            copies.dirty[place] = copies.stale[place] = 1
+            copies.change(place)
 
     def _is_at_rest(self, place: int, at: int) -> bool:
         """Tell whether a copy stays as it is until it gets another seat."""
@@ -169,14 +182,14 @@ class Advance:
 
     # -- what is reported of them -----------------------------------------------------------------------------------
 
-    def _report_left_over(self, place: int, at: int, written: int) -> bool:
+    def _report_left_over(self, place: int, at: int) -> bool:
         """Report left-over state, behind by what was written; false: it is gone."""
-        copies, reporter = self.copies, self.first[self.copies.instance[at]]
+        copies, reporter, written = self.copies, self.first[self.copies.instance[at]], self.copies.grown[at]
         lag, whole = copies.lag[at], copies.whole[place]
         if lag == NONE:
             return False
-        if copies.has_deleted(at, self.to_ms):
-            counts = copies.role[at] != JUST_LOST and copies.is_caught_up(lag)
+        if not (self.is_first and self.is_heard[at]) and copies.has_deleted(at, self.to_ms):
+            counts = not self.idle and copies.role[at] != JUST_LOST and copies.is_caught_up(lag)
             if counts and self.decision.movement.is_queued(place) and copies.may_have_deleted(at, self.to_ms):
                 self.deletions[place] = 1
             return False
@@ -189,25 +202,52 @@ class Advance:
 
     def _report(self, place: int, at: int) -> None:
         """Report a copy that a consumer holds."""
-        copies, consumer = self.copies, self.copies.consumer[at]
+        copies, consumer, tick = self.copies, self.copies.consumer[at], self.tick
         remaining, disturbed = copies.remaining[at], self.disturbed[consumer] > 0
         known, active = self.restoring.is_known(at), copies.role[at] == ACTIVE
         if copies.lag[at] == LATEST:
             copies.report(place, at, consumer)
             return
+        if self.is_first and self.readiness[at] != BY_TIME:
+            tick = self.readiness[at] == READY
+            if not tick and not known:
+                self._report_unready(place, at)
+                return
+            known = known and not tick
+        elif self.idle and not known and not tick:
+            return  # as reported: it has not been seen to catch up, and how fast it would is unknown
         if known:
             remaining = copies.left[at]
-        elif self.tick or ((active or copies.placed_in[at] < self.generation) and not self.at_probes):
+        elif tick or ((active or copies.placed_in[at] < self.generation) and not self.at_probes):
             remaining = 0
-        if copies.placed_in[at] == self.generation and not self.tick:
+        if copies.placed_in[at] == self.generation and not tick:
             self._report_placed(place, at, remaining, known)
             return
         if active and not remaining and not disturbed:
             copies.lag[at] = LATEST
         else:
             copies.lag[at] = self._reported(place, at, copies.left_soon[at] if known and disturbed else remaining)
+        self._report_anew(place, at)
+        copies.remaining[at] = remaining
+
+    def _report_anew(self, place: int, at: int) -> None:
+        """Let who holds a copy report it, unless it revokes and somebody has."""
+        copies, consumer = self.copies, self.copies.consumer[at]
         if not self.revoking[consumer] or copies.reporter[at] < 0:
             copies.report(place, at, consumer)
+
+    def _report_unready(self, place: int, at: int) -> None:
+        """Report a copy of which it is unknown how fast it restores: as it was, behind by what was written since."""
+        copies, remaining = self.copies, self.copies.remaining[at]
+        if copies.role[at] != ACTIVE:
+            remaining = remaining + copies.grown[at] if remaining < MAX_LONG - copies.grown[at] else MAX_LONG
+        remaining = min(remaining, copies.whole[place])
+        if copies.placed_in[at] == self.generation:
+            self._report_placed(place, at, remaining, False)
+            return
+        if copies.lag[at] != UNKNOWN:
+            copies.lag[at] = remaining
+        self._report_anew(place, at)
         copies.remaining[at] = remaining
 
     def _report_placed(self, place: int, at: int, remaining: int, known: bool) -> None:

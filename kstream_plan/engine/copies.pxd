@@ -5,13 +5,14 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 
 from kstream_plan.engine.state_cleaner cimport StateCleaner
 
-cdef int64_t NONE, LATEST, MAX_LONG
+cdef int64_t NONE, LATEST, MAX_LONG, FAR_MS
 cdef int8_t NO_ROLE, ACTIVE
 
 
 cdef class Copies:
     # the group
-    cdef Py_ssize_t tasks, instances, consumers, all_tasks
+    cdef readonly Py_ssize_t tasks
+    cdef Py_ssize_t instances, consumers
     cdef int32_t[::1] task_of  # by place
     cdef int32_t[::1] instance_of  # by consumer
     cdef int32_t[::1] first_of, capacity  # by instance: its first consumer, its threads
@@ -20,28 +21,37 @@ cdef class Copies:
     cdef int64_t limit
     # what deletes left-over state, and when each instance started
     cdef StateCleaner cleaner
+    cdef list process_ids
+    cdef readonly object begin_ms  # the time of the plan that times are counted from
     cdef int64_t[::1] started_ms
     # by place: copies, who owns the task, who gave it up for the decision before (-1: nobody), records of its input
     cdef int32_t[::1] number, owner, revoked_by
     cdef int64_t[::1] unprocessed
-    cdef int8_t[::1] rests  # whether a task's copies stay as they are until it gets other seats
+    cdef readonly int8_t[::1] rests  # whether a task's copies stay as they are until it gets other seats
     cdef int8_t[::1] dirty, stale  # whether a copy, or a copy or a seat, is not as it was for the decision before
     # by (place, instance): who reported a copy beside its reporter
     cdef dict more_reporters
     cdef bint any_more_reporters
+    cdef list made
     # slots of each task, and by slot what a copy is
-    cdef Py_ssize_t room
+    cdef readonly Py_ssize_t room
     cdef int32_t[::1] instance, consumer, reporter  # consumer -1: it is left over; reporter -1: nobody
     cdef int8_t[::1] role
     cdef int64_t[::1] lag, remaining, placed_in, lost_at_ms, made_at_ms
+    cdef int64_t[::1] grown  # what was written of the task since the copy was reported, until the next rebalance
     cdef int64_t[::1] left, left_soon  # of what remains by the next rebalance, and when whoever is disturbed rejoins
 
     cdef void _make_slots(self) except *
     @cython.locals(place=Py_ssize_t)
-    cpdef bint load_state(self, state, revoked_by) except -1
-    @cython.locals(at=Py_ssize_t, role=int32_t)
-    cdef bint _load_task(self, Py_ssize_t place, copies, dict roles) except -1
+    cpdef void load_state(self, state, revoked_by) except *
+    @cython.locals(at=Py_ssize_t)
+    cdef void _load_task(self, Py_ssize_t place, copies, dict roles) except *
     cdef void _fill(self, Py_ssize_t at, copy) except *
+    @cython.locals(place=Py_ssize_t, begin=Py_ssize_t, end=Py_ssize_t)
+    cpdef tuple as_copies(self)
+    cdef void change(self, Py_ssize_t place) except *
+    @cython.locals(begin=Py_ssize_t, at=Py_ssize_t)
+    cdef bint _is_settled(self, Py_ssize_t place) except -1
     cdef object _copy(self, Py_ssize_t place, Py_ssize_t at)
     @cython.locals(place=Py_ssize_t, at=Py_ssize_t)
     cpdef tuple owned(self)

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from kstream_plan.engine.codes import ACTIVE, NO_ROLE, NONE
+from kstream_plan.engine.codes import ACTIVE, FAR_MS, NO_ROLE, NONE
 from kstream_plan.engine.columns import zeros
 from kstream_plan.engine.state_cleaner import StateCleaner
 from kstream_plan.model import LATEST, Copy, Group, GroupState, Holding, Holdings
@@ -33,7 +33,7 @@ class Copies:
 
     def __init__(self, group: Group, limit: int, cleaner: StateCleaner) -> None:
         self.tasks, self.instances, self.consumers = len(group.stateful), len(group.instances), len(group.consumer_ids)
-        self.all_tasks, self.limit = len(group.tasks), limit
+        self.limit = limit
         self.task_of = array("i", group.stateful)
         self.instance_of = array("i", group.instance_of)
         self.first_of = array("i", [*(consumers.start for consumers in group.consumers_of), self.consumers])
@@ -41,30 +41,47 @@ class Copies:
         self.whole = array("q", [group.end_offset_sums[task] for task in group.stateful])
         self.known = array("b", [group.tasks[task].end_offset_known for task in group.stateful])
         self.cleaner = cleaner
-        started_ms = (cleaner.started_ms.get(instance.process_id, NONE) for instance in group.instances)
-        self.started_ms = array("q", started_ms)
+        self.process_ids = [instance.process_id for instance in group.instances]
+        self.begin_ms, self.started_ms = 0, zeros("q", self.instances)
         self.number, self.owner = zeros("i", self.tasks), zeros("i", self.tasks)
         self.revoked_by, self.unprocessed = zeros("i", self.tasks), zeros("q", self.tasks)
         self.rests, self.dirty, self.stale = zeros("b", self.tasks), zeros("b", self.tasks), zeros("b", self.tasks)
         self.more_reporters: dict[tuple[int, int], tuple[int, ...]] = {}
         self.any_more_reporters = False
         self.room = 4
+        #: by task of the group, its copies as a state has them; ``None``: they are not made
+        self.made: list[tuple[Copy, ...] | None] = [()] * len(group.tasks)
         self._make_slots()
+        self.count_from(0)
 
     def _make_slots(self) -> None:
         slots = self.tasks * self.room
         self.instance, self.consumer, self.reporter = zeros("i", slots), zeros("i", slots), zeros("i", slots)
         self.role, self.lag, self.remaining = zeros("b", slots), zeros("q", slots), zeros("q", slots)
         self.left, self.left_soon, self.placed_in = zeros("q", slots), zeros("q", slots), zeros("q", slots)
-        self.lost_at_ms, self.made_at_ms = zeros("q", slots), zeros("q", slots)
+        self.lost_at_ms, self.made_at_ms, self.grown = zeros("q", slots), zeros("q", slots), zeros("q", slots)
+
+    def count_from(self, begin_ms: int) -> None:
+        """Count times from this one of the plan's on: numbers of 64 bits hold what is further away only so far."""
+        by_ms, self.begin_ms = begin_ms - self.begin_ms, begin_ms
+        for instance, process_id in enumerate(self.process_ids):
+            self.started_ms[instance] = self._counted(self.cleaner.started_ms.get(process_id))
+        for times in (np.asarray(self.lost_at_ms), np.asarray(self.made_at_ms)) if by_ms else ():
+            known = times != NONE
+            times[known] = np.maximum(times[known] - min(by_ms, FAR_MS), -FAR_MS)
+            for task in self.task_of[: self.tasks]:
+                self.made[task] = None
+
+    def _counted(self, at_ms: int | None) -> int:
+        """Return a time of the plan as it is counted here."""
+        return NONE if at_ms is None else min(max(at_ms - self.begin_ms, -FAR_MS), FAR_MS)
 
     # -- from and to objects ----------------------------------------------------------------------------------------
 
-    def load_state(self, state: GroupState, revoked_by: Mapping[int, int]) -> bool:
+    def load_state(self, state: GroupState, revoked_by: Mapping[int, int]) -> None:
         """Take over a state, and which consumer the last assignment made give up each task.
 
-        Returns:
-            Whether it fits: who holds a stateful task has a copy of it, and each is active at one at most.
+        Who holds a stateful task has a copy of it, and each is active at one at most.
         """
         roles: dict[tuple[int, int], int] = {}
         for consumer, held in enumerate(Holdings.of(state.group, state.holdings).stateful):
@@ -72,19 +89,20 @@ class Copies:
                 for task in of_role:
                     roles[task, consumer] = role
         self.more_reporters = {}
+        if state.at_ms >= FAR_MS // 2:
+            self.count_from(state.at_ms)
         while max(map(len, state.copies), default=0) >= self.room:
             self.widen()
         for place in range(self.tasks):
             task = self.task_of[place]
             self.revoked_by[place], self.unprocessed[place] = revoked_by.get(task, -1), state.waiting.get(task, 0)
             self.rests[place], self.dirty[place], self.stale[place] = 0, 1, 1
-            if not self._load_task(place, state.copies[task], roles):
-                return False
+            self._load_task(place, state.copies[task], roles)
         self.any_more_reporters = len(self.more_reporters) > 0
-        return len(roles) == 0
 
-    def _load_task(self, place: int, copies: tuple[Copy, ...], roles: dict[tuple[int, int], int]) -> bool:
-        """Take over a task's copies, and take who holds them out of ``roles``; return whether they fit."""
+    def _load_task(self, place: int, copies: tuple[Copy, ...], roles: dict[tuple[int, int], int]) -> None:
+        """Take over a task's copies, with the ``roles`` in which they are held."""
+        self.made[self.task_of[place]] = copies
         self.owner[place], self.number[place] = -1, 0
         for copy in copies:
             at = place * self.room + self.number[place]
@@ -94,15 +112,9 @@ class Copies:
                 self.more_reporters[place, copy.instance] = copy.reporters[1:]
             if copy.consumer is None:
                 continue
-            role = roles.pop((self.task_of[place], copy.consumer), NO_ROLE)
-            if role == NO_ROLE or copy.active != (role == ACTIVE):
-                return False
-            self.role[at] = role
-            if role == ACTIVE:
-                if self.owner[place] >= 0:
-                    return False
+            self.role[at] = roles[self.task_of[place], copy.consumer]
+            if self.role[at] == ACTIVE:
                 self.owner[place] = self.consumer[at]
-        return True
 
     def _fill(self, at: int, copy: Copy) -> None:
         self.instance[at] = copy.instance
@@ -110,17 +122,34 @@ class Copies:
         self.reporter[at] = copy.reporters[0] if copy.reporters else -1
         self.remaining[at], self.placed_in[at] = copy.remaining, copy.placed_in
         self.consumer[at] = -1 if copy.consumer is None else copy.consumer
-        self.lost_at_ms[at] = NONE if copy.lost_at_ms is None else copy.lost_at_ms
-        self.made_at_ms[at] = NONE if copy.made_at_ms is None else copy.made_at_ms
+        self.lost_at_ms[at], self.made_at_ms[at] = self._counted(copy.lost_at_ms), self._counted(copy.made_at_ms)
         self.role[at] = NO_ROLE
 
     def as_copies(self) -> tuple[tuple[Copy, ...], ...]:
-        """Return the copies of every task of the group, as a state has them."""
-        found: list[tuple[Copy, ...]] = [()] * self.all_tasks
+        """Return the copies of every task of the group, as a state has them; what has not changed is the very same."""
         for place in range(self.tasks):
-            begin = place * self.room
-            found[self.task_of[place]] = tuple([self._copy(place, begin + at) for at in range(self.number[place])])
-        return tuple(found)
+            if self.made[self.task_of[place]] is None:
+                begin, end = place * self.room, place * self.room + self.number[place]
+                self.made[self.task_of[place]] = tuple([self._copy(place, at) for at in range(begin, end)])
+        return tuple([of_task or () for of_task in self.made])
+
+    def change(self, place: int) -> None:
+        """Note that a copy of a task is not as it was."""
+        self.dirty[place] = self.stale[place] = 1
+        self.made[self.task_of[place]] = None
+
+    def unsettled(self) -> frozenset[int]:
+        """Return the tasks of which not all copies are held, whole, and reported by their holders alone."""
+        return frozenset(self.task_of[place] for place in range(self.tasks) if not self._is_settled(place))
+
+    def _is_settled(self, place: int) -> bool:
+        begin = place * self.room
+        for at in range(begin, begin + self.number[place]):
+            if self.consumer[at] < 0 or self.remaining[at] or not self.is_reported_by(place, at, self.consumer[at]):
+                return False
+            if self.lag[at] != LATEST if self.role[at] == ACTIVE else self.lag[at] < 0:
+                return False
+        return self.number[place] > 0
 
     def _copy(self, place: int, at: int) -> Copy:
         reporters: tuple[int, ...] = ()
@@ -134,8 +163,8 @@ class Copies:
             None if self.consumer[at] < 0 else self.consumer[at],
             self.role[at] == ACTIVE,
             self.placed_in[at],
-            None if self.lost_at_ms[at] == NONE else self.lost_at_ms[at],
-            None if self.made_at_ms[at] == NONE else self.made_at_ms[at],
+            None if self.lost_at_ms[at] == NONE else self.begin_ms + self.lost_at_ms[at],
+            None if self.made_at_ms[at] == NONE else self.begin_ms + self.made_at_ms[at],
         )
 
     def owned(self) -> tuple[Holding, ...]:

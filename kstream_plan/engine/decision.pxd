@@ -39,6 +39,8 @@ cdef class Decision:
 
     @cython.locals(place=Py_ssize_t, copies=Copies)
     cpdef void decide(self) except *
+    @cython.locals(consumer=int32_t, seat=Py_ssize_t)
+    cpdef void adopt(self, int32_t[::1] consumers, int32_t[::1] movements) except *
     @cython.locals(at=Py_ssize_t, copies=Copies)
     cdef void _pass_lags_on(self, Py_ssize_t place) except *
     @cython.locals(place=Py_ssize_t, seat=Py_ssize_t, dirty=int8_t[::1], width=Py_ssize_t, moved=list)

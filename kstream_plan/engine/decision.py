@@ -66,7 +66,7 @@ class Decision:
         self.stopping = zeros("b", self.consumers)
         for consumer in stopping:
             self.stopping[consumer] = 1
-        self.withheld_by, self.nobody = array("i", [-1]) * self.tasks, array("i", [-1]) * self.tasks
+        self.withheld_by, self.nobody = array("i", [-1]) * max(1, self.tasks), array("i", [-1]) * max(1, self.tasks)
         self.temporary, self.changed = zeros("b", self.tasks), zeros("b", self.tasks)
         self.revoking, self.waiting = zeros("b", self.consumers), zeros("b", self.consumers)
         self.no_flags, self.no_instances = zeros("b", self.tasks), zeros("b", self.instances + 1)
@@ -88,6 +88,24 @@ class Decision:
         self._split_over_consumers()
         self._withhold()
         copies.dirty[:] = self.no_flags
+
+    def adopt(self, consumers: Column, movements: Column) -> None:
+        """Take over what another assignor decided, and withhold what its owner has to give up first.
+
+        Args:
+            consumers: by seat who has it, -1: nobody.
+            movements: as ``model.movements.Movements`` has them, as numbers.
+        """
+        instances = array("i", [self.copies.instance_of[consumer] if consumer >= 0 else -1 for consumer in consumers])
+        self.movement.adopt(instances, movements)
+        self.warmup_copies = self.movement.warmup_copies
+        self._compare()
+        for seat in range(self.tasks * self.width):
+            if self.consumer[seat] != consumers[seat]:
+                self.consumer[seat] = consumers[seat]
+                self.unlike[seat // self.width] = 1
+        self._withhold()
+        self.copies.dirty[:] = self.no_flags
 
     def _pass_lags_on(self, place: int) -> None:
         """Report the lags of a task's copies to the movements."""
@@ -204,7 +222,9 @@ class Decision:
         """Withhold a task, or do not; see whether its copies are where its seats are."""
         copies, held, first = self.copies, 0, place * self.width
         old, new, instance = copies.owner[place], self.consumer[first], self.movement.decided[first]
-        if old >= 0 and old != new and not self.stopping[old]:
+        if old >= 0 and instance < 0 and not self.stopping[old]:
+            self.revoking[old], self.follow_up = 1, True  # for whom is unknown
+        elif old >= 0 and old != new and not self.stopping[old]:
             self.withheld_by[place], self.follow_up = old, True
             self.revoking[old] = self.waiting[new] = 1
             at = copies.slot_of(place, instance)

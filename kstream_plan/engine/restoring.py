@@ -1,5 +1,5 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False, annotation_typing=False
-"""What an instance restores until the next rebalance at rates that stay the same: actives first, the rest evenly.
+"""What an instance restores until the next rebalance: actives first, the rest evenly.
 
 Source: page ``rules``, "From one generation to the next".
 """
@@ -7,26 +7,70 @@ Source: page ``rules``, "From one generation to the next".
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 
 import numpy as np
 
-from kstream_plan.engine.codes import ACTIVE, NONE
+from kstream_plan.engine.codes import ACTIVE, AT_ONCE_MS, NONE, POLL_DELAY_MS
 from kstream_plan.engine.columns import grown, zeros
-from kstream_plan.engine.copies import Copies
+from kstream_plan.engine.copies import Column, Copies
 from kstream_plan.model.settings import MAX_LONG
 
-#: The time within which whoever is disturbed rejoins.
-AT_ONCE_MS = 100
-#: Between two polls of a copy's changelog (Kafka's ``poll.ms``).
-POLL_DELAY_MS = 100
 #: What is restored at a time: ``max.poll.records`` as Kafka Streams sets it.
 POLL_RECORDS = 1000
 #: More records than this do not wait: with what is restored and written they are within 64 bits.
 MOST = 4611686018427387903
+#: Whoever restores so many in a time restores all it has.
+ALL_RECORDS = 4e18
 #: The rate that restores everything at once.
 INFINITE = inf
+#: Instead of the records that an instance may still restore: all.
+EVERYTHING = -1
+
+
+class Pace:
+    """How fast a group restores and is written to, in records per second.
+
+    Args:
+        restores: by instance; below 0: unknown.
+        writes: by stateful task, in order.
+    """
+
+    def __init__(self, restores: Sequence[float], writes: Sequence[float]) -> None:
+        self.restores, self.writes = array("d", restores), array("d", writes or [0.0])
+        self.any_restores, self.any_writes = max(restores) >= 0, any(writes)
+        self.at_once = min(restores) == INFINITE
+
+
+class Stretch:
+    """A time within which the pace stays the same, and the same instances run.
+
+    Args:
+        pace: how fast the group restores and is written to.
+        elapsed_ms: how long it lasts.
+        instances: how many there are.
+        stopped: those that do not run though the group counts them in.
+        burst: records by place of the task that come at once, when it begins.
+        goes_on: whether it is a part of the stretch before, cut off for the sake of copies of a later time.
+    """
+
+    def __init__(
+        self,
+        pace: Pace,
+        elapsed_ms: int,
+        instances: int,
+        stopped: Iterable[int],
+        burst: Mapping[int, int],
+        goes_on: bool,
+    ) -> None:
+        self.pace, self.elapsed_ms, self.goes_on = pace, elapsed_ms, goes_on
+        self.any_stopped, self.any_burst = False, bool(burst)
+        self.stopped, self.burst = zeros("b", instances), zeros("q", len(self.pace.writes) if burst else 0)
+        for instance in stopped:
+            self.stopped[instance], self.any_stopped = 1, True
+        for place, records in burst.items():
+            self.burst[place] = min(records, MOST)
 
 
 class Restoring:
@@ -35,50 +79,63 @@ class Restoring:
     def __init__(self, copies: Copies) -> None:
         self.copies = copies
         self.tasks, self.instances = self.copies.tasks, self.copies.instances
-        self.restores, self.writes = array("d", [-1.0]) * self.instances, array("d", [0.0]) * max(1, self.tasks)
-        self.any_restores = self.any_writes = self.at_once = False
+        self.stretches: list[Stretch] = []
+        self.pace: Pace | None = None
+        self.is_rated, self.any_restores, self.at_once = zeros("b", self.instances), False, False
         self.standing, self.spare = zeros("q", self.tasks), zeros("q", self.instances)
         self.begins, self.pressed = zeros("b", self.instances), zeros("b", self.instances)
         self.pressure, self.any_pressed = array("d", [0.0]) * self.instances, False
+        self.restoring, self.ahead = zeros("b", self.instances), zeros("q", self.instances)
         self.no_flags, self.no_pressure = zeros("b", self.instances), array("d", [0.0]) * self.instances
         self.no_spare, self.none_rest = array("q", [NONE]) * self.instances, zeros("b", self.tasks)
+        self.none_ahead = zeros("q", self.instances)
+        self.waits, self.any_waits = zeros("q", self.tasks), False
+        self.written, self.any_written = zeros("q", self.tasks), False
+        self.is_written_at_once = zeros("b", self.tasks)
+        self.reported_in, self.any_reported_in = zeros("q", 0), False
         self.restored, self.restored_place = zeros("i", self.tasks), zeros("i", self.tasks)
         self.restored_instance, self.records = zeros("i", self.tasks), zeros("Q", self.tasks)
         self.n_restored = 0
 
-    def pace(self, restores: Sequence[float], writes: Sequence[float]) -> None:
-        """Go on at these rates, in records per second: by instance (below 0: unknown), and by stateful task."""
-        self.restores, self.writes = array("d", restores), array("d", writes or [0.0])
-        self.any_restores, self.any_writes = max(restores) >= 0, any(writes)
-        self.at_once = min(restores) == INFINITE
+    def take(self, stretches: list[Stretch]) -> None:
+        """Let time pass in these stretches from now on; tasks at rest stay so only while nothing is otherwise."""
+        last = stretches[len(stretches) - 1]
+        is_plain = len(stretches) == 1 and not last.any_stopped and not last.any_burst
+        is_same = is_plain and self.pace is last.pace
+        self.stretches, self.pace, self.any_reported_in = stretches, last.pace if is_plain else None, False
+        if not is_same:
+            self._look_at_pace(last.pace)
+
+    def _look_at_pace(self, last: Pace) -> None:
+        """See whose rate is known throughout, and how far behind who has caught up is by the last pace."""
+        self.any_restores = self.at_once = True
+        for stretch in self.stretches:
+            self.any_restores = self.any_restores and stretch.pace.any_restores
+            self.at_once = self.at_once and stretch.pace.at_once
+        for instance in range(self.instances):
+            self.is_rated[instance] = self.any_restores
+            for stretch in self.stretches:
+                if stretch.pace.restores[instance] < 0:
+                    self.is_rated[instance] = 0
         for place in range(self.tasks):
-            self.standing[place] = min(self._produced(place, POLL_DELAY_MS), self.copies.whole[place])
+            self.standing[place] = min(self._produced(last, place, POLL_DELAY_MS), self.copies.whole[place])
         self.copies.rests[:] = self.none_rest
+
+    def report_later(self, reported_in: Column) -> None:
+        """Say by slot how long after the beginning, in milliseconds, what a copy has to restore was reported."""
+        self.reported_in, self.any_reported_in = reported_in, True
 
     def is_known(self, at: int) -> bool:
         """Tell whether it is known how long a copy takes."""
         copies = self.copies
-        return self.restores[copies.instance[at]] >= 0 and (self.at_once or copies.remaining[at] < MAX_LONG)
+        return self.is_rated[copies.instance[at]] > 0 and (self.at_once or copies.remaining[at] < MAX_LONG)
 
-    def _produced(self, place: int, elapsed_ms: int) -> int:
+    def _produced(self, pace: Pace, place: int, elapsed_ms: int) -> int:
         """Return how many records come of a task in a time."""
-        return int(self.writes[place] * elapsed_ms / 1000) if self.any_writes else 0
+        records = pace.writes[place] * elapsed_ms / 1000
+        return MOST if records >= ALL_RECORDS else int(records)
 
-    def written(self, place: int, elapsed_ms: int, soon: bool) -> int:
-        """Return how many records are written of a task in a time, once it is known what its active copy has left.
-
-        Nothing is while that one restores; what has waited is written at once afterwards.
-        """
-        if self._is_restoring(place, soon):
-            return 0
-        return self.copies.unprocessed[place] + self._produced(place, elapsed_ms)
-
-    def wait(self, place: int, elapsed_ms: int) -> None:
-        """Note the unprocessed input at the end of a time."""
-        copies, records = self.copies, 0
-        if self._is_restoring(place, False):
-            records = copies.unprocessed[place] + self._produced(place, elapsed_ms)
-        copies.unprocessed[place] = min(records, copies.whole[place], MOST)
+    # -- who falls behind -------------------------------------------------------------------------------------------
 
     def press(self) -> None:
         """Find the instances on which copies that have caught up may fall behind, and let no task of theirs rest.
@@ -87,69 +144,170 @@ class Restoring:
         """
         copies = self.copies
         self.any_pressed = False
-        if not self.any_writes:
-            return
-        self._sum_pressure()
-        for instance in range(self.instances):
-            if self.pressure[instance] > self.restores[instance]:
-                self.pressed[instance] = 1
-            if self.pressure[instance] <= 0 or self.restores[instance] < 0 or self.restores[instance] == INFINITE:
-                self.pressed[instance] = 0
-            self.any_pressed = self.any_pressed or self.pressed[instance] > 0
+        self.pressed[:] = self.no_flags
+        for stretch in self.stretches:
+            if stretch.pace.any_restores and stretch.pace.any_writes:
+                self._press(stretch.pace)
         for place in range(self.tasks if self.any_pressed else 0):
             for at in range(place * copies.room, place * copies.room + copies.number[place]):
                 if self.falls_behind(place, at):
                     copies.rests[place] = 0
 
-    def _sum_pressure(self) -> None:
+    def _press(self, pace: Pace) -> None:
+        """Find them at one pace."""
+        self._sum_pressure(pace)
+        for instance in range(self.instances):
+            rate, pressure = pace.restores[instance], self.pressure[instance]
+            if rate >= 0 and rate != INFINITE and pressure > 0 and (self.restoring[instance] or pressure > rate):
+                self.pressed[instance] = 1
+                self.any_pressed = True
+
+    def _sum_pressure(self, pace: Pace) -> None:
         """Sum up what is written of the copies that each instance holds, and see which ones have any to restore."""
         copies = self.copies
         self.pressure[:] = self.no_pressure
-        self.pressed[:] = self.no_flags
+        self.restoring[:] = self.no_flags
         for place in range(self.tasks):
             for at in range(place * copies.room, place * copies.room + copies.number[place]):
                 if copies.consumer[at] < 0:
                     continue
                 if copies.role[at] != ACTIVE:
-                    self.pressure[copies.instance[at]] += self.writes[place]
+                    self.pressure[copies.instance[at]] += pace.writes[place]
                 if copies.remaining[at]:
-                    self.pressed[copies.instance[at]] = 1
+                    self.restoring[copies.instance[at]] = 1
 
     def falls_behind(self, place: int, at: int) -> bool:
         """Tell whether a copy may fall behind that has caught up."""
         copies = self.copies
         if copies.consumer[at] < 0 or copies.role[at] == ACTIVE:
             return False
-        if copies.unprocessed[place] > 0:
-            return True
-        return self.any_pressed and self.pressed[copies.instance[at]] > 0 and self.writes[place] > 0
+        return copies.unprocessed[place] > 0 or (self.any_pressed and self.pressed[copies.instance[at]] > 0)
 
-    def restore(self, elapsed_ms: int, generation: int, soon: bool) -> None:
-        """Find what every copy that is held has ``left`` after a time, or ``left_soon``.
+    # -- what is restored -------------------------------------------------------------------------------------------
+
+    def restore(self, generation: int, soon: bool) -> None:
+        """Find what every copy that is held has ``left`` after the time, or ``left_soon`` when disturbed ones rejoin.
 
         ``generation`` is that of the decision: who had nothing to restore before it is ahead of its rate.
         """
-        self.begins[:] = self.no_flags
-        self.spare[:] = self.no_spare
-        for place in range(self.tasks):
-            if not self.copies.rests[place]:
-                self._begin(place, generation)
-        self._restore(elapsed_ms, soon, True)
-        self._restore(elapsed_ms, soon, False)
+        begin_ms = 0
+        self._begin(generation, soon)
+        for stretch in self.stretches:
+            elapsed_ms = stretch.elapsed_ms
+            if soon:
+                if begin_ms >= AT_ONCE_MS:
+                    break
+                elapsed_ms = min(elapsed_ms, AT_ONCE_MS - begin_ms)
+            self._pass(stretch, begin_ms, elapsed_ms, soon)
+            begin_ms += stretch.elapsed_ms
+        if not soon:
+            for place in range(self.tasks):
+                if not self.copies.rests[place]:
+                    self.copies.unprocessed[place] = self.waits[place]
 
-    def _begin(self, place: int, generation: int) -> None:
-        """Note which instances begin to restore with a copy, and which have had something to restore before."""
+    def _begin(self, generation: int, soon: bool) -> None:
+        """Start with what copies have to restore, and see who is ahead of its rate: who begins just now."""
+        copies, elapsed_ms = self.copies, 0
+        self.begins[:] = self.no_flags
+        self.ahead[:] = self.none_ahead
+        self.any_waits = False
+        for place in range(self.tasks):
+            if not copies.rests[place]:
+                self._begin_task(place, generation, soon)
+        for stretch in self.stretches:
+            elapsed_ms += stretch.elapsed_ms
+        if soon or elapsed_ms <= AT_ONCE_MS or not self.any_restores:
+            return
+        for instance in range(self.instances):
+            if self.begins[instance] == 1 and self.is_rated[instance]:
+                self.ahead[instance] = self._rest_of_a_poll(instance)
+
+    def _begin_task(self, place: int, generation: int, soon: bool) -> None:
+        """Start with a task, and note which instances have had something to restore before."""
         copies = self.copies
+        self.waits[place], self.written[place] = copies.unprocessed[place], 0
+        self.any_waits = self.any_waits or self.waits[place] > 0
         for at in range(place * copies.room, place * copies.room + copies.number[place]):
+            if soon:
+                copies.left_soon[at] = copies.remaining[at]
+            else:
+                copies.left[at], copies.grown[at] = copies.remaining[at], 0
             if copies.consumer[at] >= 0 and copies.remaining[at] and self.begins[copies.instance[at]] < 2:
                 self.begins[copies.instance[at]] = 2 if copies.placed_in[at] < generation else 1
 
-    def _restore(self, elapsed_ms: int, soon: bool, is_active: bool) -> None:
-        """Restore the active copies, or else the others, when it is known what the active ones have left."""
+    def _rest_of_a_poll(self, instance: int) -> int:
+        """Return what is missing to whole polls after the time; nothing if the instance restores less than one."""
+        records, elapsed_ms, before = 0.0, 0, self.stretches[0]
+        for stretch in self.stretches:
+            if stretch.pace.restores[instance] == INFINITE:
+                return 0
+            if not stretch.goes_on:
+                records += before.pace.restores[instance] * elapsed_ms / 1000
+                elapsed_ms, before = 0, stretch
+            elapsed_ms += stretch.elapsed_ms
+        records += before.pace.restores[instance] * elapsed_ms / 1000
+        if records >= ALL_RECORDS or records < POLL_RECORDS:
+            return 0
+        return POLL_RECORDS - int(records) % POLL_RECORDS
+
+    def _pass(self, stretch: Stretch, begin_ms: int, elapsed_ms: int, soon: bool) -> None:
+        """Let one stretch pass, or the beginning of one: the others restore once it is known what active copies do."""
+        self.spare[:] = self.no_spare
+        if self.any_restores:
+            self._restore(stretch, begin_ms, elapsed_ms, soon, True)
+        self.any_written = False
+        if stretch.pace.any_writes or stretch.any_burst or self.any_waits:
+            for place in range(self.tasks):
+                if not self.copies.rests[place]:
+                    self._write(stretch, place, begin_ms, elapsed_ms, soon)
+        if self.any_restores:
+            self._restore(stretch, begin_ms, elapsed_ms, soon, False)
+
+    def _write(self, stretch: Stretch, place: int, begin_ms: int, elapsed_ms: int, soon: bool) -> None:
+        """Note what is written of a task.
+
+        Nothing is while its owner is stopped or restores it: that waits, and is written at once afterwards.
+        """
+        copies, waited, burst = self.copies, self.waits[place], 0
+        if stretch.any_burst:
+            burst = stretch.burst[place]
+        records = self._produced(stretch.pace, place, elapsed_ms)
+        records = min(MOST, records + burst)
+        records += waited
+        self.waits[place] = self.written[place] = 0
+        if records == 0:
+            return
+        if not self._is_processed(stretch, place, soon):
+            self.waits[place], self.any_waits = min(records, copies.whole[place], MOST), True
+            return
+        self.written[place], self.any_written = records, True
+        self.is_written_at_once[place] = waited > 0 or burst > 0
+        if soon:
+            return
+        for at in range(place * copies.room, place * copies.room + copies.number[place]):
+            if not self.any_reported_in or self.reported_in[at] <= begin_ms:
+                copies.grown[at] = copies.grown[at] + records if copies.grown[at] < MAX_LONG - records else MAX_LONG
+
+    def _is_processed(self, stretch: Stretch, place: int, soon: bool) -> bool:
+        """Tell whether the owner of a task runs and, for all that is known, has restored it at the end of a stretch."""
+        copies = self.copies
+        for at in range(place * copies.room, place * copies.room + copies.number[place]):
+            if copies.role[at] != ACTIVE:
+                continue
+            if stretch.any_stopped and stretch.stopped[copies.instance[at]]:
+                return False
+            if self.is_rated[copies.instance[at]] and copies.remaining[at] < MAX_LONG:
+                left = copies.left_soon[at] if soon else copies.left[at]
+                if left > 0:
+                    return False
+        return True
+
+    def _restore(self, stretch: Stretch, begin_ms: int, elapsed_ms: int, soon: bool, is_active: bool) -> None:
+        """Restore the active copies, or else the others."""
         self.n_restored = 0
         for place in range(self.tasks):
             if not self.copies.rests[place]:
-                self._collect(place, elapsed_ms, soon, is_active)
+                self._collect(stretch, place, begin_ms, soon, is_active)
         if self.n_restored == 0:
             return
         order, begin = self._in_order(), 0
@@ -157,9 +315,9 @@ class Restoring:
             end, instance = begin, self.restored_instance[order[begin]]
             while end < self.n_restored and self.restored_instance[order[end]] == instance:
                 end += 1
-            if self.restores[instance] != INFINITE:
-                if self.spare[instance] == NONE:
-                    self.spare[instance] = self._records(instance, elapsed_ms)
+            if self.spare[instance] == NONE:
+                self.spare[instance] = self._records(stretch, instance, elapsed_ms)
+            if self.spare[instance] != EVERYTHING:
                 self._share(order[begin:end], instance, soon)
             begin = end
 
@@ -170,40 +328,31 @@ class Restoring:
         order: list[int] = np.lexsort((places, np.asarray(self.records)[:n], instances)).tolist()
         return order
 
-    def _collect(self, place: int, elapsed_ms: int, soon: bool, is_active: bool) -> None:
-        """Collect the copies of a task that are restored; the others have left what they have."""
-        copies = self.copies
-        written = 0 if is_active else self.written(place, elapsed_ms, soon)
+    def _collect(self, stretch: Stretch, place: int, begin_ms: int, soon: bool, is_active: bool) -> None:
+        """Collect the copies of a task that are restored; they have nothing left until records are shared out."""
+        copies, written = self.copies, 0
+        if not is_active and self.any_written:
+            written = self.written[place]
         for at in range(place * copies.room, place * copies.room + copies.number[place]):
-            if (copies.role[at] == ACTIVE) != is_active:
+            instance = copies.instance[at]
+            if copies.consumer[at] < 0 or (copies.role[at] == ACTIVE) != is_active or not self.is_rated[instance]:
                 continue
-            left = copies.remaining[at]
-            is_rated = copies.consumer[at] >= 0 and self.restores[copies.instance[at]] >= 0
-            if is_rated and (left or (written and self.falls_behind(place, at))):
-                self._add(place, at, written)
-                left = 0  # until records are shared out
+            if self.any_reported_in and self.reported_in[at] > begin_ms:
+                continue
+            left = copies.left_soon[at] if soon else copies.left[at]
+            if left == 0:
+                if written == 0:
+                    continue
+                is_stopped = stretch.any_stopped and stretch.stopped[instance] > 0
+                if not (is_stopped or self.is_written_at_once[place] or self.pressed[instance]):
+                    continue
+            self._add(place, at, left, written)
             if soon:
-                copies.left_soon[at] = left
+                copies.left_soon[at] = 0
             else:
-                copies.left[at] = left
+                copies.left[at] = 0
 
-    def _is_restoring(self, place: int, soon: bool) -> bool:
-        """Tell whether an active copy still restores at the end, for all that is known: nobody writes meanwhile."""
-        copies = self.copies
-        if not self.any_restores:
-            return False
-        for at in range(place * copies.room, place * copies.room + copies.number[place]):
-            if (
-                copies.role[at] == ACTIVE
-                and self.restores[copies.instance[at]] >= 0
-                and copies.remaining[at] < MAX_LONG
-            ):
-                left = copies.left_soon[at] if soon else copies.left[at]
-                if left > 0:
-                    return True
-        return False
-
-    def _add(self, place: int, at: int, written: int) -> None:
+    def _add(self, place: int, at: int, left: int, written: int) -> None:
         """Note a copy that is restored."""
         n = self.n_restored
         if n == len(self.restored):
@@ -214,19 +363,23 @@ class Restoring:
             self.restored_instance = grown("i", self.restored_instance, 2 * n)
             self.records = grown("Q", self.records, 2 * n)
         self.restored[n], self.restored_place[n], self.restored_instance[n] = at, place, self.copies.instance[at]
-        self.records[n] = self.copies.remaining[at]
+        self.records[n] = left
         self.records[n] += written
         self.n_restored = n + 1
 
-    def _records(self, instance: int, elapsed_ms: int) -> int:
+    def _records(self, stretch: Stretch, instance: int, elapsed_ms: int) -> int:
         """Return how many records an instance restores in a time.
 
         One that begins to is ahead by what is left of a poll, for the first one comes at once.
         """
-        records = int(self.restores[instance] * elapsed_ms / 1000)
-        if self.begins[instance] != 1 or elapsed_ms <= AT_ONCE_MS or records < POLL_RECORDS:
-            return records
-        return records + POLL_RECORDS - records % POLL_RECORDS
+        ahead = self.ahead[instance]
+        self.ahead[instance] = 0
+        if stretch.any_stopped and stretch.stopped[instance]:
+            return 0
+        if stretch.pace.restores[instance] == INFINITE:
+            return EVERYTHING
+        records = stretch.pace.restores[instance] * elapsed_ms / 1000
+        return EVERYTHING if records >= ALL_RECORDS else int(records) + ahead
 
     def _share(self, order: list[int], instance: int, soon: bool) -> None:
         """Share an instance's records evenly among copies, what one does not need going to the others."""

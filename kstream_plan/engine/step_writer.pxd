@@ -23,6 +23,7 @@ cdef class StepWriter:
     cdef int64_t[::1] rows  # a row of FIELDS after the other
     cdef Py_ssize_t n_rows
     cdef readonly int8_t[::1] races, deletions  # by place: whether threads race for the task, its state may be deleted
+    cdef int8_t[::1] no_flags
     cdef readonly bint starts_any
 
     @cython.locals(changed=int8_t[::1], withheld_by=int32_t[::1], place=Py_ssize_t)

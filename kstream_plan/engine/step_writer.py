@@ -60,13 +60,15 @@ class StepWriter:
         self.decision = decision
         self.copies, self.tasks = self.decision.copies, self.decision.tasks
         self.rows, self.n_rows = zeros("q", 64 * WIDTH), 0
-        self.races, self.deletions = zeros("b", self.tasks), zeros("b", self.tasks)
+        self.races, self.deletions, self.no_flags = (zeros("b", self.tasks) for _ in range(3))
         self.starts_any = False
 
     def write(self, at_ms: int) -> None:
-        """Write the steps of the decision, and note what is left to chance."""
+        """Write the steps of the decision, and note what of it is left to chance."""
         changed, withheld_by = self.decision.changed, self.decision.withheld_by
         self.n_rows, self.starts_any = 0, False
+        self.races[:] = self.no_flags
+        self.deletions[:] = self.no_flags
         for place in range(self.tasks):
             if changed[place] or withheld_by[place] >= 0:
                 self._write_task(place, at_ms)

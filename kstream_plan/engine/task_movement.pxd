@@ -26,6 +26,7 @@ cdef class TaskMovement:
     cdef int32_t[::1] n_reports, report_instance
     cdef int64_t[::1] report_lag
     cdef int8_t[::1] dirty, no_flags  # by place: whether something else is reported than at the decision before
+    cdef int32_t[::1] none_moved
     # the target: instance by seat (-1: nobody), tasks by instance
     cdef int32_t[::1] target_seats
     cdef int64_t[::1] target_counts
@@ -60,6 +61,8 @@ cdef class TaskMovement:
     @cython.locals(room=Py_ssize_t, place=Py_ssize_t, at=Py_ssize_t, reports=int32_t[::1], lags=int64_t[::1])
     cdef void _widen(self) except *
     cpdef void move(self) except *
+    @cython.locals(places=dict, at=Py_ssize_t, slot=Py_ssize_t, first=Py_ssize_t, seat=Py_ssize_t)
+    cpdef void adopt(self, int32_t[::1] seats, int32_t[::1] movements) except *
     @cython.locals(slot=Py_ssize_t)
     cpdef bint is_queued(self, Py_ssize_t place) noexcept
     @cython.locals(slot=Py_ssize_t)

@@ -33,6 +33,8 @@ Numbers: TypeAlias = "npt.NDArray[np.int32]"
 ANY_LAG = 9223372036854775807
 #: ``UNKNOWN`` of the model.
 UNKNOWN_LAG = -3
+#: Numbers of a movement: task, kind, how, source, destination, warm-up.
+FIELDS = 6
 #: Numbers below fit into 16 bits.
 SHORT = 1 << 15
 #: How a slot moves, as ``model.movements.HOWS`` has it.
@@ -54,6 +56,7 @@ class TaskMovement:
         warm_ups: ``max.warmup.replicas``.
         in_heap_order: movements are handled as releases before 3.3 do: as they lie in a heap.
         caught_up_only: as releases before 3.2 do, nothing waits with who is not caught up.
+        standbys: how many a task may have, if more than by the target.
     """
 
     def __init__(
@@ -65,9 +68,10 @@ class TaskMovement:
         *,
         in_heap_order: bool = False,
         caught_up_only: bool = False,
+        standbys: int = 1,
     ) -> None:
         self.tasks, self.instances = len(group.stateful), len(group.instances)
-        self.standbys = max(1, *Counter(chain(*target.standby)).values(), 0)  # the most that a task has
+        self.standbys = max(standbys, *Counter(chain(*target.standby)).values(), 0)  # the most that a task has
         self.slots, self.width = self.standbys + 1, 2 * (self.standbys + 1)
         self.task_of = array("i", group.stateful)
         self.capacities = array("q", group.capacities)
@@ -78,11 +82,12 @@ class TaskMovement:
         self.n_reports = zeros("i", self.tasks)
         self.report_instance, self.report_lag = zeros("i", self.tasks * self.room), zeros("q", self.tasks * self.room)
         self.dirty, self.no_flags = array("b", [1] * self.tasks), array("b", [0] * self.tasks)
-        seats = array("i", [-1]) * (self.tasks * self.width)
+        seats = array("i", [-1]) * max(1, self.tasks * self.width)
         self.target_seats, self.decided, self.before = seats, seats[:], seats[:]
         self.target_counts, self.counts = zeros("q", self.instances), zeros("q", self.instances)
-        number = self.tasks * self.slots
+        number = max(1, self.tasks * self.slots)
         self.destination, self.caught_up = array("i", [-1]) * number, array("i", [-1]) * number
+        self.none_moved = array("i", [-1]) * number
         self.free, self.only, self.source = zeros("i", number), zeros("i", number), zeros("i", number)
         self.how, self.warm_up = zeros("b", number), zeros("b", number)
         self.first_two, self.several, self.n_several = zeros("i", 2 * self.tasks), zeros("b", self.tasks), 0
@@ -102,7 +107,7 @@ class TaskMovement:
 
     def _take_target(self, target: Target) -> None:
         place_of = {task: place for place, task in enumerate(self.task_of)}
-        seats, counts = array("i", [-1]) * (self.tasks * self.width), zeros("q", self.instances)
+        seats, counts = array("i", [-1]) * max(1, self.tasks * self.width), zeros("q", self.instances)
         for instance, (active, standby) in enumerate(zip(*target, strict=True)):
             counts[instance] = len(active) + len(standby)
             for task in active:
@@ -165,6 +170,25 @@ class TaskMovement:
         self.dirty[:] = self.no_flags
         self.reseated[:] = self.no_flags
 
+    def adopt(self, seats: Column, movements: Column) -> None:
+        """Take over the seats of another assignor's decision, and its movements, as :meth:`moved` returns them."""
+        self.before, self.decided = self.decided, self.before
+        self.decided[:] = seats
+        self.source[:] = self.none_moved
+        self.caught_up[:] = self.none_moved
+        self.movements, self.queued, self.warmup_copies = len(movements) // FIELDS, 0, 0
+        places = {task: place for place, task in enumerate(self.task_of)}
+        for at in range(0, len(movements), FIELDS):
+            slot = first = places[movements[at]] * self.slots
+            if movements[at + 1] > 0:  # of a standby
+                slot += 1
+                while self.caught_up[slot] >= 0:
+                    slot += 1
+            self.queued += not self.is_queued(first // self.slots)
+            self.caught_up[slot], self.source[slot], self.destination[slot] = 0, movements[at + 3], movements[at + 4]
+        for seat in range(self.tasks * self.width):
+            self.warmup_copies += self.decided[seat] >= 0 and seat % self.width >= self.slots
+
     def is_moved(self, slot: int) -> bool:
         """Tell whether the decision moves what of a task is at this slot."""
         return self.caught_up[slot] >= 0 and self.source[slot] >= 0
@@ -199,13 +223,11 @@ class TaskMovement:
         rows[:, 4], rows[:, 5] = np.asarray(self.destination)[slots], np.asarray(self.warm_up)[slots]
         return rows
 
-    def changes(self) -> list[tuple[int, list[int], list[int]]]:
-        """Return (task, seats before, seats now) of the tasks that have other seats than at the decision before."""
-        now = np.asarray(self.decided, np.int32).reshape(self.tasks, self.width)
-        before = np.asarray(self.before, np.int32).reshape(self.tasks, self.width)
-        at = np.flatnonzero((now != before).any(axis=1))
-        tasks = np.asarray(self.task_of)[at]
-        return list(zip(tasks.tolist(), before[at].tolist(), now[at].tolist(), strict=True))
+    def seats(self) -> list[list[int]]:
+        """Return by stateful task the instances that have its seats; -1: none."""
+        number = self.tasks * self.width
+        seats: list[list[int]] = np.asarray(self.decided)[:number].reshape(self.tasks, self.width).tolist()
+        return seats
 
     # -- active tasks (rule 4) --------------------------------------------------------------------------------------
 
@@ -548,7 +570,8 @@ class TaskMovement:
         They come by (number of caught-up instances, task), equal ones as ``java.util.PriorityQueue`` has them.
         """
         each = end - first
-        caught_up = np.asarray(self.caught_up).reshape(self.tasks, self.slots)[:, first:end].ravel()
+        slots = np.asarray(self.caught_up)[: self.tasks * self.slots].reshape(self.tasks, self.slots)
+        caught_up = slots[:, first:end].ravel()
         at = np.flatnonzero(caught_up >= 0)
         pending, numbers = at // each * self.slots + at % each + first, caught_up[at]
         number = len(pending)

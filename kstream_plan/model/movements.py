@@ -40,11 +40,10 @@ class Movements(Sequence[Movement]):
     Args:
         length: how many there are.
         make: returns six numbers for each: task, kind, how, source, destination, warm-up; called once at most.
-        draft: what the assignor goes on from to make the next decision's; nothing else looks into it.
     """
 
-    def __init__(self, length: int, make: Callable[[], array[int]], draft: object = None) -> None:
-        self._length, self._make, self.draft = length, make, draft
+    def __init__(self, length: int, make: Callable[[], array[int]]) -> None:
+        self._length, self._make = length, make
 
     @classmethod
     def of(cls, movements: Iterable[Movement]) -> Movements:
@@ -55,24 +54,25 @@ class Movements(Sequence[Movement]):
         return cls.of_numbers(numbers)
 
     @classmethod
-    def of_numbers(cls, numbers: array[int], draft: object = None) -> Movements:
+    def of_numbers(cls, numbers: array[int]) -> Movements:
         """Return movements whose numbers are made."""
-        return cls(len(numbers) // NUMBERS, lambda: numbers, draft)
+        return cls(len(numbers) // NUMBERS, lambda: numbers)
 
     @cached_property
-    def _numbers(self) -> array[int]:
+    def numbers(self) -> array[int]:
+        """Six numbers for each: task, kind, how, source, destination, warm-up."""
         return self._make()
 
     @cached_property
     def tasks(self) -> frozenset[int]:
         """The tasks that have any movement."""
-        return frozenset(self._numbers[::NUMBERS])
+        return frozenset(self.numbers[::NUMBERS])
 
     def of_tasks(self, tasks: Collection[int]) -> list[Movement]:
         """Return the movements of these tasks, in order."""
         if not tasks:
             return []
-        return [self[at] for at, task in enumerate(self._numbers[::NUMBERS]) if task in tasks]
+        return [self[at] for at, task in enumerate(self.numbers[::NUMBERS]) if task in tasks]
 
     @overload
     def __getitem__(self, index: int) -> Movement: ...
@@ -84,7 +84,7 @@ class Movements(Sequence[Movement]):
         if isinstance(index, slice):
             return tuple(self)[index]
         at = NUMBERS * range(len(self))[index]
-        task, kind, how, source, destination, warm_up = self._numbers[at : at + NUMBERS]
+        task, kind, how, source, destination, warm_up = self.numbers[at : at + NUMBERS]
         return Movement(task, KINDS[kind], HOWS[how], source, destination, bool(warm_up))
 
     def __len__(self) -> int:
@@ -95,17 +95,17 @@ class Movements(Sequence[Movement]):
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Movements):
-            return self._numbers == other._numbers
+            return self.numbers == other.numbers
         return tuple(self) == other if isinstance(other, tuple) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self._numbers.tobytes())
+        return hash(self.numbers.tobytes())
 
     def __repr__(self) -> str:
         return repr(tuple(self))
 
     def __reduce__(self) -> tuple[Callable[[array[int]], Movements], tuple[array[int]]]:
-        return Movements.of_numbers, (self._numbers,)
+        return Movements.of_numbers, (self.numbers,)
 
 
 NO_MOVEMENTS = Movements.of(())

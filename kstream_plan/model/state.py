@@ -9,7 +9,6 @@ from functools import cached_property
 from itertools import compress
 from operator import is_not
 from types import MappingProxyType
-from typing import NamedTuple
 
 from kstream_plan.model.copies import LATEST, Copy
 from kstream_plan.model.group import Group
@@ -18,24 +17,6 @@ from kstream_plan.model.shared_sequence import SharedSequence
 
 #: By role of a holding.
 _IS_ACTIVE = (True, False, False, False)
-
-
-class Sleep(NamedTuple):
-    """Nothing else is reported of a task until this time, unless another consumer of these instances reports it."""
-
-    until_ms: int
-    instances: frozenset[int]
-
-
-class Restless(NamedTuple):
-    """The ``tasks`` of which something else may be reported next while the ``circumstances`` hold.
-
-    ``asleep``: those of which something else may be later.
-    """
-
-    circumstances: object = None
-    tasks: frozenset[int] = frozenset()
-    asleep: Mapping[int, Sleep] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,15 +111,16 @@ class GroupState:
         vars(self)["_told_otherwise_since"] = (weakref.ref(before), found)
         return found
 
-    def restless_under(self, circumstances: object) -> Restless | None:
-        """Return of which tasks something else may be reported next, if :meth:`followed_by` was told for these."""
-        known: Restless | None = vars(self).get("_restless")
-        return known if known is not None and known.circumstances is circumstances else None
-
     def remembering(self, memory: object) -> GroupState:
         """Return the same group with something else that it remembers, and all that is known of it already."""
         after = replace(self, memory=memory)
         vars(after).update({name: of for name, of in vars(self).items() if name not in self.__dataclass_fields__})
+        return after
+
+    def with_unsettled(self, tasks: frozenset[int]) -> GroupState:
+        """Return the same group, of which it is known already which tasks are unsettled."""
+        after = replace(self)
+        vars(after)["unsettled"] = tasks
         return after
 
     def with_copies(self, copies: Mapping[int, tuple[Copy, ...]]) -> GroupState:
@@ -166,9 +148,6 @@ class GroupState:
         if "unsettled" in known:
             changed = {task for task in copies if group.stateful_flags[task]}
             vars(after)["unsettled"] = (self.unsettled - changed).union(after._unsettled_of(changed))
-        restless: Restless = known.get("_restless", Restless())
-        awake = restless.tasks | restless.asleep.keys() | copies.keys()
-        vars(after)["_restless"] = Restless(restless.circumstances, awake)
         return after
 
     def followed_by(
@@ -179,12 +158,8 @@ class GroupState:
         copies: Mapping[int, tuple[Copy, ...]],
         revoked: Mapping[int, int],
         waiting: Mapping[int, int],
-        restless: Restless | None = None,
     ) -> GroupState:
-        """Return the state one generation later; ``copies`` has every task of which a holder or a copy changed.
-
-        ``restless``: of which tasks something else may be reported next.
-        """
+        """Return the state one generation later; ``copies`` has every task of which a holder or a copy changed."""
         before = self.copies if isinstance(self.copies, SharedSequence) else SharedSequence(self.copies)
         tasks = sorted(copies)
         changed = [task for task, of_task in zip(tasks, before.of(tasks), strict=True) if copies[task] is not of_task]
@@ -198,7 +173,6 @@ class GroupState:
             waiting=MappingProxyType(dict(waiting)),
         )
         vars(after)["_changed_since"] = (weakref.ref(self), changed)
-        vars(after)["_restless"] = Restless() if restless is None else restless
         vars(after)["unsettled"] = self._unsettled_after(copies)
         return after
 

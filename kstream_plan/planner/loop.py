@@ -160,6 +160,8 @@ class _Run:
             return self.coordinator.next(turn, partial(self.outside.ahead, self.at_ms))
         self.coordinator.took(turn)
         rates, steps = self.outside.rates_from(self.at_ms), RoundSteps.of(self.maker, turn.steps, turn.stateless)
+        if turn.members:
+            steps = RoundSteps.of(steps.maker, turn.members).before(steps)
         self.restored.add(self.at_ms, turn.state.group, rates, steps)
         self.members.clear()
         if turn.member is not None and self.rounds:

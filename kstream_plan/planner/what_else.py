@@ -31,7 +31,7 @@ from kstream_plan.plans.plan import (
 )
 from kstream_plan.plans.summary import FIGURES
 
-#: A plan with more steps is a long one: each play of what else may be takes seconds, ten and more with objects.
+#: A plan with more steps is a long one: each play of what else may be takes seconds.
 _MANY_STEPS = 100_000
 #: So many probes at most are played in which nothing is ready yet, because somebody is still to come or go.
 _MOST_WAITING = 2_000

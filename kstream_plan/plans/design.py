@@ -54,8 +54,8 @@ class Turn:
     ``state`` is the group as it is found then (without members that the turn lets go), ``generation`` the number of
     the decision, ``decided`` and ``held`` what everybody is to hold and holds from now on, by consumer of
     ``state.group``; ``decided_of`` the same by instance (``None``: what its consumers are to hold). ``target`` is what
-    the decisions lead to. ``steps`` are all that happens now, members that come and go included, but for what
-    happens to ``stateless`` tasks as numbers. ``phases`` say what
+    the decisions lead to. ``steps`` are all that happens now, members that come and go included unless ``members`` are
+    told apart, which come first, but for what happens to ``stateless`` tasks as numbers. ``phases`` say what
     the turn is for, ``probing_rebalance`` whether the decision asks for a probing rebalance; ``queued`` is how many
     tasks still have to move, ``movements`` in how many movements if that is known. ``member`` is whose turn it is
     (process id, consumer id): then it belongs to the round of the decision before; ``None``: the group decides, and a
@@ -71,6 +71,7 @@ class Turn:
     held: Holdings
     target: Target
     steps: Sequence[Step] = ()
+    members: Sequence[Step] = ()
     stateless: StatelessChanges | None = None
     phases: tuple[Phase, ...] = ()
     decided_of: Sequence[Holding] | None = None

@@ -44,7 +44,7 @@ class RoundSteps(Sequence[Step]):
         Raises:
             ValueError: a step names a task, an instance or a consumer that is not in the group.
         """
-        if not isinstance(steps, RoundSteps):  # of a decision that was made of objects
+        if not isinstance(steps, RoundSteps):  # of a group that is not in the engine's columns
             events = tuple([step for step in steps if not isinstance(step, KINDS)])
             return cls(maker, maker.rows(steps), events, stateless)
         if steps.maker.group is maker.group:
@@ -58,6 +58,10 @@ class RoundSteps(Sequence[Step]):
         events = tuple(chain.from_iterable(part.events for part in parts))
         rows["restore_records"][rows["kind"] >= MEMBER_LEFT] = range(len(events))  # each has a row
         return cls(parts[0].maker, rows, events)
+
+    def before(self, others: RoundSteps) -> RoundSteps:
+        """Return these steps, of which none is in ``stateless``, then others by the same maker."""
+        return replace(RoundSteps.joined([self, others]), stateless=others.stateless)
 
     @property
     def single(self) -> RoundSteps:

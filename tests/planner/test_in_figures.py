@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kstream_plan.designs.classic import design
-from kstream_plan.designs.classic.coordinator import ClassicCoordinator
 from kstream_plan.errors import ScenarioError
 from kstream_plan.planner.case import Case
 from kstream_plan.planner.one_play import in_figures, one_play
@@ -34,11 +32,8 @@ def _played(seed: int) -> tuple[Case, Plan] | None:
         return None
 
 
-@pytest.mark.parametrize("objects", [False, True])
 @pytest.mark.parametrize("part", range(PARTS))
-def test_figures_are_those_of_the_plan(part: int, objects: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if objects:
-        monkeypatch.setattr(design, "CoordinatorOnArrays", ClassicCoordinator)
+def test_figures_are_those_of_the_plan(part: int) -> None:
     found = [plan for seed in range(part, GROUPS, PARTS) if (plan := _played(seed)) is not None]
     assert len(found) > GROUPS / PARTS / 2
     for case, result in found:

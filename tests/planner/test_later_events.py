@@ -7,8 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from kstream_plan.designs.classic import design
-from kstream_plan.designs.classic.coordinator import ClassicCoordinator
 from kstream_plan.designs.classic.design import Classic
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import ScenarioError
@@ -184,20 +182,6 @@ def test_random_groups_start_no_more_cold_if_nothing_restores_at_all(part: int) 
         assert result.summary.cold_handovers <= most, f"seed {seed}"
         seen += least < most
     assert seen > 0
-
-
-@pytest.mark.parametrize("seed", range(0, 40, 2))
-def test_the_worst_is_played_alike_on_arrays_and_with_objects(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    case = _unrated(seed)
-    if case is None:
-        return
-    snapshot, scenario = case
-    try:
-        on_arrays = plan_json(plan(snapshot, scenario=scenario), full=True)
-    except ScenarioError:
-        return
-    monkeypatch.setattr(design, "CoordinatorOnArrays", ClassicCoordinator)
-    assert plan_json(plan(snapshot, scenario=scenario), full=True) == on_arrays
 
 
 @pytest.mark.parametrize("at_ms", [None, 0, 40_000])

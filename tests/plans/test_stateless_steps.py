@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import replace
 
-from kstream_plan.model import Assignment, Holding, Holdings, Target, no_owners, revoked_by
+from kstream_plan.designs.classic.stateless_tasks import stateless_owners
+from kstream_plan.model import Holding, Holdings, no_owners, revoked_by
 from kstream_plan.plans import (
     HandOver,
     MemberJoined,
@@ -21,9 +21,8 @@ from kstream_plan.plans import (
 )
 from kstream_plan.plans.round_steps import RoundSteps
 from kstream_plan.plans.step_rows import StepMaker
-from kstream_plan.protocols import cooperative, eager
-from kstream_plan.protocols.transition import Rebalance
-from tests.helpers.small_groups import group, state
+from kstream_plan.protocols import PROTOCOLS
+from tests.helpers.small_groups import group
 
 #: Task 0 is its only one; consumers 0 and 1 are i1's, 2 and 3 i2's.
 GROUP = group(stateful=0, stateless=1)
@@ -42,16 +41,17 @@ def _steps(
     owner: int | None,
     decided: int,
     *,
-    rebalance: Rebalance = cooperative.rebalance,
+    protocol: str = "cooperative",
     revoked: int | None = None,
     evened_out: bool = False,
 ) -> tuple[Step, ...]:
     held = Holdings.of(GROUP, _held(owner))
     if revoked is not None:
         held = Holdings(held.stateful, held.stateless, revoked_by(held.owners * 0 + revoked))
-    before = replace(state(GROUP, {}, {}), holdings=held)
     maker = StatelessSteps(GROUP, LIMIT, evened_out=evened_out)
-    changes = maker.changes(0, *rebalance(before, _decision(decided)).owners)
+    to = Holdings.of(GROUP, _held(decided)).owners
+    after, _, _ = stateless_owners(held.owners, to, PROTOCOLS[protocol].gives_up(GROUP))
+    changes = maker.changes(0, held.owners, to, after)
     assert (changes is None) == (owner == decided)
     steps = RoundSteps.of(StepMaker(GROUP), (), changes)
     assert len(steps) == len(tuple(steps))
@@ -62,10 +62,6 @@ def _steps(
 
 def _is_hop(step: Step) -> bool:
     return isinstance(step, HandOver) and (step.from_ is None or step.from_.process_id != step.to.process_id)
-
-
-def _decision(decided: int) -> Assignment:
-    return Assignment(instances=(), consumers=_held(decided), probing_rebalance=False, target=Target((), ()))
 
 
 def test_one_that_stays_takes_no_step() -> None:
@@ -103,8 +99,8 @@ def test_one_that_nobody_ran_is_handed_over_from_nobody() -> None:
 def test_one_that_was_given_up_before_the_rebalance_starts_in_it() -> None:
     revoke = Revoke(TASK, SEATS[0], Reason(ReasonCode.MOVES_AWAY))
     hand_over = HandOver(TASK, SEATS[0], SEATS[2], caught_up=True, restore_records=0, reason=LEAST_LOADED)
-    assert _steps(0, 2, rebalance=eager.rebalance) == (revoke, hand_over)
-    assert _steps(0, 1, rebalance=eager.rebalance) == (ThreadMove(TASK, SEATS[0], SEATS[1], EVENED_OUT),)
+    assert _steps(0, 2, protocol="eager") == (revoke, hand_over)
+    assert _steps(0, 1, protocol="eager") == (ThreadMove(TASK, SEATS[0], SEATS[1], EVENED_OUT),)
 
 
 def test_the_steps_are_a_sequence_between_those_of_members_and_stateful_tasks() -> None:

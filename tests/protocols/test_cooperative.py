@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kstream_plan.model import LATEST, Assignment, Copy, GroupState, Holding, Target, revoked_by
-from kstream_plan.protocols.cooperative import rebalance
-from kstream_plan.protocols.transition import Transition, Withheld
+from kstream_plan.model import LATEST, Copy, GroupState, Holding, revoked_by
+from kstream_plan.protocols.transition import Transition
+from tests.helpers.in_play import Rebalanced, decision
 from tests.helpers.small_groups import group, state
 
 GROUP = group()
@@ -12,15 +12,14 @@ OWNED = {0: Holding((0,)), 2: Holding((1, 2))}
 COPIES = {0: (Copy(0, LATEST, (0,), 0, 0, True),), 1: (Copy(1, LATEST, (2,), 0, 2, True),)}
 
 
-def _rebalance(before: GroupState, decided: dict[int, Holding]) -> Transition:
-    consumers = tuple(decided.get(c, Holding()) for c in range(6))
-    decision = Assignment(instances=(), consumers=consumers, probing_rebalance=False, target=Target((), ()))
-    return rebalance(before, decision)
+def _rebalance(before: GroupState, decided: dict[int, Holding]) -> tuple[Transition, dict[int, int]]:
+    rebalanced = Rebalanced(before, decision([decided.get(c, Holding()) for c in range(6)]))
+    return rebalanced.decided.transition, rebalanced.withheld
 
 
 def test_a_task_owned_elsewhere_is_withheld_and_revoked() -> None:
-    after = _rebalance(state(GROUP, OWNED, COPIES), {0: Holding(), 2: Holding((1, 2)), 4: Holding((0,))})
-    assert after.withheld == (Withheld(0, 0, 4, False),)
+    after, withheld = _rebalance(state(GROUP, OWNED, COPIES), {0: Holding(), 2: Holding((1, 2)), 4: Holding((0,))})
+    assert withheld == {0: 0}
     assert after.holdings[0] == Holding()
     assert after.holdings[4] == Holding()
     assert after.revoking == {0}
@@ -29,38 +28,38 @@ def test_a_task_owned_elsewhere_is_withheld_and_revoked() -> None:
 
 def test_the_new_owner_keeps_reported_state_as_a_temporary_standby() -> None:
     copies = {**COPIES, 0: (*COPIES[0], Copy(2, 5, (4,), 5))}
-    after = _rebalance(state(GROUP, OWNED, copies), {2: Holding((1, 2)), 4: Holding((0,))})
+    after, _ = _rebalance(state(GROUP, OWNED, copies), {2: Holding((1, 2)), 4: Holding((0,))})
     assert after.holdings[4] == Holding((), (), (), (0,))
 
 
 def test_state_that_was_not_reported_is_no_temporary_standby() -> None:
     copies = {**COPIES, 0: (*COPIES[0], Copy(2, None, (), 1000))}
-    after = _rebalance(state(GROUP, OWNED, copies), {2: Holding((1, 2)), 4: Holding((0,))})
+    after, _ = _rebalance(state(GROUP, OWNED, copies), {2: Holding((1, 2)), 4: Holding((0,))})
     assert after.holdings[4] == Holding()
 
 
 def test_a_move_between_threads_is_withheld_without_a_temporary_standby() -> None:
-    after = _rebalance(state(GROUP, OWNED, COPIES), {1: Holding((0,)), 2: Holding((1, 2))})
-    assert after.withheld == (Withheld(0, 0, 1, False),)
+    after, withheld = _rebalance(state(GROUP, OWNED, COPIES), {1: Holding((0,)), 2: Holding((1, 2))})
+    assert withheld == {0: 0}
     assert after.holdings[:2] == (Holding(), Holding())
 
 
 def test_a_stateless_task_is_withheld_too() -> None:
-    after = _rebalance(state(GROUP, OWNED, COPIES), {0: Holding((0,)), 2: Holding((1,)), 5: Holding((2,))})
-    assert after.holdings == tuple(Holding(tasks) for tasks in ((0,), (), (1,), (), (), ()))
+    after, withheld = _rebalance(state(GROUP, OWNED, COPIES), {0: Holding((0,)), 2: Holding((1,)), 5: Holding((2,))})
+    assert tuple(after.holdings) == tuple(Holding(tasks) for tasks in ((0,), (), (1,), (), (), ()))
     assert after.holdings.owners.tolist() == [revoked_by(2)]
-    assert (after.withheld, after.revoking, after.waiting) == ((), {2}, {5})
+    assert (withheld, after.revoking, after.waiting) == ({}, {2}, {5})
 
 
 def test_a_task_that_nobody_owns_is_handed_over_at_once() -> None:
-    after = _rebalance(state(GROUP, {2: Holding((1, 2))}, {}), {0: Holding((0,)), 2: Holding((1, 2))})
-    assert after.withheld == ()
+    after, withheld = _rebalance(state(GROUP, {2: Holding((1, 2))}, {}), {0: Holding((0,)), 2: Holding((1, 2))})
+    assert withheld == {}
     assert after.holdings[0] == Holding((0,))
 
 
 def test_copies_are_placed_and_dropped_at_once() -> None:
     owned = {**OWNED, 4: Holding((), (1,))}
-    after = _rebalance(state(GROUP, owned, COPIES), {**OWNED, 4: Holding((), (), (0,))})
-    assert after.withheld == ()
+    after, withheld = _rebalance(state(GROUP, owned, COPIES), {**OWNED, 4: Holding((), (), (0,))})
+    assert withheld == {}
     assert after.holdings[4] == Holding((), (), (0,))
     assert after.revoking == frozenset()

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kstream_plan.model import LATEST, Assignment, Copy, Group, Holding, Instance, Target
+from kstream_plan.model import LATEST, Copy, Group, Holding, Instance
 from kstream_plan.plans import HandOver, Revoke, Trigger
 from kstream_plan.plans.invariants import broken_invariants
-from kstream_plan.protocols import PROTOCOLS, gives_up
+from kstream_plan.protocols import PROTOCOLS, Protocol, gives_up
 from kstream_plan.protocols.interleavings import Action, double_ownership
 from kstream_plan.protocols.leader_view import leader_view
 from kstream_plan.protocols.member import JoinTrigger, before_joining, on_assignment
-from kstream_plan.protocols.transition import Withheld
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import plan_cases
+from tests.helpers.in_play import Rebalanced, decision
 from tests.helpers.small_groups import group, state
 
 Tasks = frozenset[int]
@@ -28,9 +28,11 @@ COPIES = {0: (Copy(0, LATEST, (0,)),), 1: (Copy(1, LATEST, (2,)),)}
 MOVED = {2: Holding((2,)), 4: Holding((0, 1))}
 
 
-def _decision(decided: dict[int, Holding]) -> Assignment:
-    consumers = tuple(decided.get(c, Holding()) for c in range(6))
-    return Assignment(instances=(), consumers=consumers, probing_rebalance=False, target=Target((), ()))
+HELD = tuple(MOVED.get(c, Holding()) for c in range(6))
+
+
+def _rebalance(protocol: Protocol, members: Group | None = None) -> Rebalanced:
+    return Rebalanced(state(members or group(), OWNED, COPIES), decision(HELD), protocol)
 
 
 def _listing(members: Group, protocols: dict[int, tuple[str, ...]]) -> Group:
@@ -43,10 +45,12 @@ def _listing(members: Group, protocols: dict[int, tuple[str, ...]]) -> Group:
 
 
 def test_eager_hands_everything_over_at_once() -> None:
-    after = PROTOCOLS["eager"](state(group(), OWNED, COPIES), _decision(MOVED))
-    assert after.holdings == _decision(MOVED).consumers
-    assert (after.withheld, after.revoking) == ((), frozenset())
-    assert after.given_up == {0: 0, 1: 2}
+    rebalanced = _rebalance(PROTOCOLS["eager"])
+    after = rebalanced.decided.transition
+    assert tuple(after.holdings) == HELD
+    assert (rebalanced.withheld, after.revoking) == ({}, frozenset())
+    starts = [step for step in rebalanced.decided.steps if isinstance(step, HandOver)]
+    assert [start.from_ and start.from_.consumer_id for start in starts] == ["i1-1", "i2-1"]
     assert (after.before.owners.tolist(), after.holdings.owners.tolist()) == ([2], [2])
     assert not after.follow_up
 
@@ -54,23 +58,24 @@ def test_eager_hands_everything_over_at_once() -> None:
 def test_in_a_mixed_group_only_eager_owners_hand_over_at_once() -> None:
     members = _listing(group(), {0: ("cooperative", "eager")})
     assert gives_up(members, "mixed") == {0, 1}
-    after = PROTOCOLS["mixed"](state(members, OWNED, COPIES), _decision(MOVED))
-    assert after.holdings[4] == Holding((0,))
-    assert after.withheld == (Withheld(1, 2, 4, False),)
-    assert after.revoking == {2}
+    rebalanced = _rebalance(PROTOCOLS["mixed"], members)
+    assert rebalanced.decided.transition.holdings[4] == Holding((0,))
+    assert rebalanced.withheld == {1: 2}
+    assert rebalanced.decided.transition.revoking == {2}
 
 
 def test_before_3_5_2_what_is_withheld_is_a_standby_meanwhile_even_without_a_copy() -> None:
-    before = replace(PROTOCOLS["cooperative"], any_temporary=True)(state(group(), OWNED, COPIES), _decision(MOVED))
-    since = PROTOCOLS["cooperative"](state(group(), OWNED, COPIES), _decision(MOVED))
-    assert [entry.temporary for entry in since.withheld] == [False, False]
-    assert [entry.temporary for entry in before.withheld] == [True, True]
-    assert before.holdings[4] == Holding(temporary=(0, 1))
+    before = _rebalance(replace(PROTOCOLS["cooperative"], any_temporary=True))
+    since = _rebalance(PROTOCOLS["cooperative"])
+    assert before.withheld == since.withheld == {0: 0, 1: 2}
+    assert since.decided.transition.holdings[4] == Holding()
+    assert before.decided.transition.holdings[4] == Holding(temporary=(0, 1))
 
 
 def test_without_eager_members_a_mixed_group_is_cooperative() -> None:
-    item = state(group(), OWNED, COPIES)
-    assert PROTOCOLS["mixed"](item, _decision(MOVED)) == PROTOCOLS["cooperative"](item, _decision(MOVED))
+    mixed, cooperative = (_rebalance(PROTOCOLS[name]).decided.transition for name in ("mixed", "cooperative"))
+    assert tuple(mixed.holdings) == tuple(cooperative.holdings)
+    assert (mixed.revoking, mixed.waiting) == (cooperative.revoking, cooperative.waiting)
 
 
 @pytest.mark.parametrize("name", ["scale-out", "crash", "scale-out-standbys"])

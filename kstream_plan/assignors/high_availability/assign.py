@@ -47,15 +47,14 @@ def assign(
     Args:
         state: the group; of the copies only instance, lag and reporters matter, of the holdings nothing.
         config: the application's settings.
-        previous: an earlier decision for the same group and settings, and its state. It only saves work.
+        previous: an earlier decision, which saves this assignor no work.
         laws: what the release that runs decides otherwise than the newest.
     """
-    if previous is not None and previous[0].group is not state.group:
-        previous = None
-    decision = decide(state, config, previous, laws=laws)
+    del previous
+    decision = decide(state, config, laws=laws)
     return Assignment(
         instances=decision.instances,
-        consumers=split(state, decision.instances, previous, laws=laws),
+        consumers=split(state, decision.instances, None, laws=laws),
         probing_rebalance=decision.probing_rebalance,
         target=decision.target,
         movements=decision.movements,
@@ -63,27 +62,14 @@ def assign(
     )
 
 
-def decide(
-    state: GroupState,
-    config: AssignmentConfig,
-    previous: tuple[GroupState, Assignment] | None = None,
-    *,
-    laws: Laws = NEWEST,
-) -> HighAvailabilityDecision:
+def decide(state: GroupState, config: AssignmentConfig, *, laws: Laws = NEWEST) -> HighAvailabilityDecision:
     """Decide which instance gets which task in which role; arguments as of :func:`assign`."""
+    target, short_standbys = target_of(state.group, config, laws)
     config = laws.settings(config)
-    if previous is None:
-        target, short_standbys = _balanced_target(state.group, config)
-    else:
-        target, short_standbys = previous[1].target, previous[1].short_standbys
-    moved = move(state, config, target, previous, laws=laws)
-    if previous is not None and moved.movements is previous[1].movements:
-        instances = Holdings.of(state.group, previous[1].instances)
-    else:
-        owners = deal_stateless(state.group, config, [len(held.active) for held in moved.stateful])
-        instances = Holdings(moved.stateful, state.group.stateless, owners)
+    moved = move(state, config, target, laws=laws)
+    owners = deal_stateless(state.group, config, [len(held.active) for held in moved.stateful])
     return HighAvailabilityDecision(
-        instances=instances,
+        instances=Holdings(moved.stateful, state.group.stateless, owners),
         probing_rebalance=bool(moved.movements),  # more to come
         target=target,
         movements=moved.movements,
@@ -91,8 +77,14 @@ def decide(
     )
 
 
-def _balanced_target(group: Group, config: AssignmentConfig) -> tuple[Target, tuple[tuple[int, int], ...]]:
-    """Return the group's balanced target; remembered, for a group may come back to the same members again and again."""
+def target_of(
+    group: Group, config: AssignmentConfig, laws: Laws = NEWEST
+) -> tuple[Target, tuple[tuple[int, int], ...]]:
+    """Return the group's balanced target, and the standbys there was no instance for, as (task, number missing).
+
+    It is remembered, for a group may come back to the same members again and again.
+    """
+    config = laws.settings(config)
     known: tuple[AssignmentConfig, tuple[Target, tuple[tuple[int, int], ...]]] | None
     known = vars(group).get("_balanced_target")
     if known is None or known[0] != config:

@@ -9,23 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
 
 from kstream_plan.assignors import Assignor
+from kstream_plan.assignors.high_availability.assign import target_of
 from kstream_plan.assignors.target_now import NO_TARGET, TargetNow
 from kstream_plan.designs.classic import uncertainty
-from kstream_plan.designs.classic.catching_up import Interval, advance
+from kstream_plan.designs.classic.group_in_play import Columns, GroupInPlay, Probes, seats_of
 from kstream_plan.designs.classic.next_rebalance import LATE_MS, TYPICAL, Clock, next_rebalance, probe_ms
 from kstream_plan.designs.classic.readiness import Readiness, silent_copies
-from kstream_plan.designs.classic.round_steps import steps_of
-from kstream_plan.designs.classic.stuck_or_cyclic import Recurrence, cause
+from kstream_plan.designs.classic.stuck_or_cyclic import cause, repeated
 from kstream_plan.engine.state_cleaner import StateCleaner
 from kstream_plan.model import (
     Assignment,
     Group,
     GroupState,
     Holding,
-    Holdings,
     KnownDecision,
     Note,
     Rates,
@@ -36,19 +34,16 @@ from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import Beginning
 from kstream_plan.plans import (
-    HandOver,
     Phase,
-    Promote,
-    Role,
     StatelessChanges,
     StatelessSteps,
     Step,
-    ThreadMove,
     Trigger,
     Verdict,
 )
 from kstream_plan.plans.design import Ahead, Coordinator, Due, Ending, Lapse, Turn
 from kstream_plan.plans.membership import TakingIn
+from kstream_plan.plans.step_rows import StepMaker
 from kstream_plan.protocols import Protocol
 from kstream_plan.protocols.transition import Transition
 
@@ -60,16 +55,15 @@ class ClassicTurn(Turn):
     trigger: Trigger | None
     assignment: Assignment
     transition: Transition
-    stateful: Sequence[Step]
 
 
 class ClassicCoordinator(Coordinator[ClassicTurn]):
-    """Coordinates one group by an assignor and a rebalance protocol."""
+    """Coordinates one group by an assignor and a rebalance protocol, in the engine's columns."""
 
     def __init__(
         self,
         assign: Assignor,
-        rebalance: Protocol,
+        protocol: Protocol,
         config: AssignmentConfig,
         clock: Clock = TYPICAL,
         *,
@@ -83,15 +77,17 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         self._times_alone = times_alone
         self._target = target
         self._assign = assign
-        self._rebalance = rebalance
-        self._of_group = assign, rebalance
+        self._protocol = protocol
+        self._of_group = assign, protocol
         self._config = config
         self._cleaner = StateCleaner(config.state_cleanup_delay_ms)
         self._clock = clock
-        self._recurrence = Recurrence(config)
+        self._in_play: GroupInPlay | None = None
+        self._probes = Probes()
+        self._maker: StepMaker | None = None
         self._previous: tuple[GroupState, Assignment] | None = None
         self._stateless: StatelessSteps | None = None
-        #: stateful task → the consumer that the last assignment made give it up for another one
+        #: stateful task → the consumer that the last assignment made give it up for another one, of a group not in play
         self._revoked_by: Mapping[int, int] = {}
         self._notes: tuple[Note, ...] | None = None
         self._short: set[int] = set()
@@ -110,10 +106,10 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             return None
         known = beginning.decision
         found = replace(state, memory=None, generation=known.generation - 1)
-        turn = self._turn(found, _assignment(found, known), state.at_ms, None, ())
-        self._stateless = None  # whose decision it was is not known
-        self._beginning, self._known = beginning, known
         self._begin(beginning)
+        turn = self._turn(found, state.at_ms, None, (), _assignment(found, known))
+        self._stateless = None  # whose decision it was is unknown
+        self._beginning, self._known = beginning, known
         return turn
 
     def under_way(self, state: GroupState) -> Iterable[tuple[int, int]]:
@@ -137,15 +133,15 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         self._readiness = Readiness(beginning, lapse.from_ms, lapse.to_ms, self._config, rates)
         if not aged:
             return replace(found, copies=silent_copies(found, self._readiness, rates))
-        interval = Interval(lapse.from_ms, lapse.to_ms, tick=False, idle=True, readiness=self._readiness)
-        after = advance(found, _nothing(found), interval, self._cleaner, rates, lapse.spans)
-        return replace(after, generation=state.generation)
+        after = self._columns_of(found, None).go_on(lapse, tick=False, at_probes=False, readiness=self._readiness)
+        return replace(after, copies=tuple(after.copies))
 
     def take(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> ClassicTurn:
         """Rebalance: decide, and withhold what its owner has to give up first."""
         target = self._target._replace(now_ms=self._target.now_ms + at_ms)
-        assignment = self._assign(state, self._config, self._previous, target=target)
-        return self._turn(state, assignment, at_ms, trigger, members)
+        by_engine = self._assign.by_engine
+        assignment = None if by_engine else self._assign(state, self._config, self._previous, target=target)
+        return self._turn(state, at_ms, trigger, members, assignment)
 
     def changes_nothing(self, turn: ClassicTurn) -> bool:
         """Tell whether what is held is what is decided: standbys, warm-ups and temporary standbys counted alike."""
@@ -162,14 +158,16 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         """Remember what of the decision is told at the end."""
         if self._times_alone:
             return
-        found = list(uncertainty.taken_up(turn.state, turn.stateful))
-        self._deletions |= uncertainty.perhaps_deleted(turn.state, found, turn.at_ms, self._cleaner)
+        assert self._in_play is not None
+        races, deletions = self._in_play.left_to_chance_now()
+        self._deletions |= deletions
         if self._previous is None:
             self._short |= {task for task, _ in turn.assignment.short_standbys}
         if self._notes is None:
             self._notes = turn.assignment.notes
+            tuple(turn.state.copies)  # which are looked at when the plan is made
         else:
-            self._races |= uncertainty.taken_back(turn.state, found)
+            self._races |= races
 
     def next(self, turn: ClassicTurn, _ahead: Ahead) -> Due | None:
         """Say when the follow-up or the probing rebalance comes (page ``plans``, clock)."""
@@ -178,37 +176,35 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
 
     def later(self, turn: ClassicTurn, lapse: Lapse) -> GroupState:
         """Let copies catch up and fall behind, and members report what they then have."""
-        transition = _nothing(turn.state) if lapse.idle else turn.transition
-        tick = self._is_tick(turn, transition, lapse)
-        interval = Interval(lapse.from_ms, lapse.to_ms, tick=tick, idle=lapse.idle, at_probes=self._clock.at_probes)
+        assert self._in_play is not None
         beginning, self._beginning = self._beginning, None
+        readiness = None
         if beginning is not None:
-            self._readiness = Readiness(beginning, lapse.from_ms, lapse.to_ms, self._config, lapse.spans[0].rates)
-            interval = interval._replace(readiness=self._readiness)
+            rates = lapse.spans[0].rates
+            readiness = self._readiness = Readiness(beginning, lapse.from_ms, lapse.to_ms, self._config, rates)
         if lapse.paced:
-            self._recurrence = Recurrence(self._config)
-        after = advance(turn.state, transition, interval, self._cleaner, lapse.spans[0].rates, lapse.spans)
-        if lapse.idle:
-            return replace(after, generation=turn.state.generation)
-        self._revoked_by = {task: owner for task, owner, _, _ in transition.withheld}
-        if turn.trigger is not None:
+            self._probes = Probes()
+        tick, at_probes = self._is_tick(turn, lapse), self._clock.at_probes
+        if not (lapse.idle or self._times_alone):
+            self._doubt_late(turn, lapse)
+        after = self._in_play.go_on(lapse, tick=tick, at_probes=at_probes, readiness=readiness)
+        if turn.trigger is not None and not lapse.idle:
             self._previous = turn.state, turn.assignment
-        if not self._times_alone:
-            self._doubt(turn, after, lapse, tick=tick)
         return after
 
     def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
         """Let members come and go, and settings change: nothing that was known of the group before saves work now."""
         if taking.config.release != self._config.release:  # that of whoever leads now
-            assign, rebalance = self._of_group
+            assign, protocol = self._of_group
             if (release := taking.config.release) is not None:
-                assign, rebalance = assign.of_release(release), rebalance.of_release(release)
-            self._assign, self._rebalance = assign, rebalance
+                assign, protocol = assign.of_release(release), protocol.of_release(release)
+            self._assign, self._protocol = assign, protocol
+        self._leave()
         self._config = taking.config
         self._cleaner.delay_ms = taking.config.state_cleanup_delay_ms
         for arrival in taking.change.joined:
             self._cleaner.started_ms[arrival.instance.process_id] = taking.change.at_ms
-        self._recurrence = Recurrence(taking.config)
+        self._probes = Probes()
         self._previous = self._stateless = None
         old, group = state.group, taking.group
         index = {consumer_id: consumer for consumer, consumer_id in enumerate(group.consumer_ids)}
@@ -218,12 +214,11 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
 
     def repeats(self, turn: ClassicTurn) -> Verdict | None:
         """Compare a probing rebalance, or one that was called for, with those before."""
-        if not self._is_compared(turn):
+        if turn.trigger is Trigger.FOLLOW_UP or _settled(turn.assignment, turn.transition):
             return None
-        return self._recurrence.verdict(turn.state, turn.assignment)
-
-    def _is_compared(self, turn: ClassicTurn) -> bool:
-        return turn.trigger is not Trigger.FOLLOW_UP and not _settled(turn.assignment, turn.transition)
+        assert self._in_play is not None
+        period = self._in_play.probe(self._probes)
+        return None if period is None else repeated(turn.state, turn.assignment, period)
 
     def waited_for(self, turn: ClassicTurn) -> tuple[WorkId, ...]:
         """Return the tasks on their way, in task order."""
@@ -232,6 +227,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
 
     def ended(self, turn: ClassicTurn, verdict: Verdict, rates: Rates) -> Ending:
         """Name the copy that is waited for, and what is missing or left to chance."""
+        self._remember()
         if verdict.kind != "settled":
             verdict = replace(verdict, cause=cause(turn.state, turn.assignment, rates, self._config))
         if self._notes is None:
@@ -246,26 +242,49 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             tuple(sorted(self._cleaner.otherwise)),
         )
 
-    def _is_tick(self, turn: ClassicTurn, transition: Transition, lapse: Lapse) -> bool:
+    def _is_tick(self, turn: ClassicTurn, lapse: Lapse) -> bool:
         """Tell whether every copy is caught up by the end of a time if no restore rate says otherwise."""
         long = lapse.to_ms - lapse.from_ms >= probe_ms(turn, self._config)
         too_soon = lapse.more and self._clock.ready_last
-        return self._clock.all_ready or (long and not transition.follow_up and not too_soon)
-
-    def _doubt(self, turn: ClassicTurn, after: GroupState, lapse: Lapse, *, tick: bool) -> None:
-        """Remember what may be otherwise by the next rebalance."""
-        limit, rates = self._config.acceptable_recovery_lag, lapse.spans[0].rates
-        self._doubt_late(turn, lapse)
-        if not tick:
-            self._ready |= uncertainty.ready_at_follow_up(turn.state, after, limit, rates)
-        self._deletions |= uncertainty.cleaned_up(turn.state, after, lapse.to_ms, turn.assignment, limit, self._cleaner)
+        follows_up = turn.transition.follow_up and not lapse.idle
+        return self._clock.all_ready or (long and not follows_up and not too_soon)
 
     def _doubt_late(self, turn: ClassicTurn, lapse: Lapse) -> None:
         """Remember what is caught up if the next rebalance comes late that follows at once."""
         rates, transition = lapse.spans[0].rates, turn.transition
         if rates.any_restore and transition.follow_up and len(transition.disturbed) == len(turn.held):
             limit = self._config.acceptable_recovery_lag
-            self._late |= uncertainty.ready_if_late(turn.state, turn.stateful, limit, rates, LATE_MS)
+            self._late |= uncertainty.ready_if_late(turn.state, turn.steps, limit, rates, LATE_MS)
+
+    def _columns_of(self, state: GroupState, assignment: Assignment | None) -> GroupInPlay:
+        """Return the group in play at a state, for the engine's decision or for another one."""
+        in_play, group, by_engine = self._in_play, state.group, self._assign.by_engine and assignment is None
+        standbys = 1 if assignment is None else seats_of(group, assignment)
+        if in_play is not None and in_play.state is state:
+            columns = in_play.columns
+            if columns.is_engine == by_engine and (by_engine or standbys <= columns.standbys):
+                return in_play
+        self._leave()
+        target = target_of(group, self._config, self._assign.laws)[0] if by_engine else None
+        columns = Columns(
+            group, target, self._config, self._cleaner, self._assign.laws, self._protocol, standbys=standbys
+        )
+        self._in_play = GroupInPlay(columns, state, self._revoked_by)
+        return self._in_play
+
+    def _leave(self) -> None:
+        """Put the group aside: other members, settings or assignors come."""
+        if self._in_play is not None:
+            self._remember()
+            self._revoked_by = self._in_play.revoked()
+            self._in_play = None
+
+    def _remember(self) -> None:
+        """Remember what was left to chance while the group was in play."""
+        if self._in_play is not None and not self._times_alone:
+            deletions, ready = self._in_play.left_to_chance()
+            self._deletions |= deletions
+            self._ready |= ready
 
     def _begin(self, beginning: Beginning) -> None:
         self._cleaner = StateCleaner(
@@ -279,14 +298,26 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
     def _turn(
         self,
         state: GroupState,
-        assignment: Assignment,
         at_ms: int,
         trigger: Trigger | None,
         members: tuple[Step, ...],
+        assignment: Assignment | None,
     ) -> ClassicTurn:
-        transition = self._rebalance(state, assignment)
-        stateful, stateless = self._steps(state, assignment, transition, first=len(members))
-        steps = () if self._times_alone else (*members, *stateful)
+        """Return what is made of a decision; ``assignment``: it is another one than the engine's."""
+        in_play, limit = self._columns_of(state, assignment), self._config.acceptable_recovery_lag
+        if self._maker is None or self._maker.group is not state.group or self._maker.limits[1] != limit:
+            self._maker = StepMaker(state.group, (None, limit))
+        if assignment is None:
+            target, short = target_of(state.group, self._config, self._assign.laws)
+            decided = in_play.decide(
+                self._maker, at_ms, target=target, short_standbys=short, times_alone=self._times_alone
+            )
+        else:
+            decided = in_play.adopt(self._maker, at_ms, assignment, times_alone=self._times_alone)
+        assignment, transition, steps = decided.assignment, decided.transition, decided.steps
+        stateless = self._stateless_changes(state, assignment, transition, first=len(members))
+        members = () if self._times_alone else members
+        probes = assignment.probing_rebalance
         return ClassicTurn(
             at_ms=at_ms,
             state=state,
@@ -295,31 +326,24 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             held=transition.holdings,
             target=assignment.target,
             steps=steps,
+            members=members,
             stateless=stateless,
-            phases=_phases(assignment, transition, steps, stateless),
-            decided_of=assignment.instances,
-            probing_rebalance=assignment.probing_rebalance,
-            queued=len(assignment.movements.tasks),
+            phases=phases(
+                warms_up=decided.warms_up,
+                cuts_over=transition.follow_up or stateless is not None or decided.starts_any,
+                settled=_settled(assignment, transition),
+                waits=probes and not (members or steps) and stateless is None,
+                probes=probes,
+            ),
+            balance=in_play.balance,
+            probing_rebalance=probes,
+            queued=decided.queued,
             movements=len(assignment.movements),
             trigger=trigger,
             assignment=assignment,
             transition=transition,
-            stateful=stateful,
             follows=assignment.follows,
         )
-
-    def _steps(
-        self, state: GroupState, assignment: Assignment, transition: Transition, *, first: int
-    ) -> tuple[tuple[Step, ...], StatelessChanges | None]:
-        """Return the steps of stateful tasks, and what happens to stateless ones; ``first`` is the place of both."""
-        if self._times_alone:
-            return (), None
-        revoked_by = self._revoked_by
-        if transition.given_up:
-            revoked_by = {**revoked_by, **transition.given_up}
-        in_memory = self._cleaner.in_memory
-        stateful = steps_of(state, assignment, transition, self._config, revoked_by, in_memory=in_memory)
-        return stateful, self._stateless_changes(state, assignment, transition, first=first)
 
     def _stateless_changes(
         self, state: GroupState, assignment: Assignment, transition: Transition, *, first: int
@@ -331,10 +355,6 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             limit = self._config.acceptable_recovery_lag
             self._stateless = StatelessSteps(state.group, limit, evened_out=assignment.keeps_stateless)
         return self._stateless.changes(first, *transition.owners)
-
-
-#: A tuple, not a union, which would be made anew for every step.
-_STARTS = (HandOver, Promote)
 
 
 def _assignment(state: GroupState, known: KnownDecision) -> Assignment:
@@ -357,25 +377,6 @@ def _settled(assignment: Assignment, transition: Transition) -> bool:
     return not transition.follow_up and not assignment.probing_rebalance
 
 
-def _nothing(state: GroupState) -> Transition:
-    """Return what becomes of a group that does nothing."""
-    held = Holdings.of(state.group, state.holdings)
-    return Transition(before=held, decided=held, holdings=held)
-
-
-def _phases(
-    decision: Assignment, transition: Transition, steps: Sequence[Step], stateless: StatelessChanges | None
-) -> tuple[Phase, ...]:
-    """Return what the round is for."""
-    return phases(
-        warms_up=any(map(attrgetter("warmup"), transition.decided.stateful)),
-        cuts_over=transition.follow_up or stateless is not None or any(map(_starts, steps)),
-        settled=_settled(decision, transition),
-        waits=decision.probing_rebalance and not steps and stateless is None,
-        probes=decision.probing_rebalance,
-    )
-
-
 def phases(*, warms_up: bool, cuts_over: bool, settled: bool, waits: bool, probes: bool) -> tuple[Phase, ...]:
     """Return what a round is for; ``waits``: it probes and has no steps."""
     found = [phase for phase, holds in ((Phase.WARM_UP, warms_up), (Phase.CUT_OVER, cuts_over)) if holds]
@@ -384,10 +385,6 @@ def phases(*, warms_up: bool, cuts_over: bool, settled: bool, waits: bool, probe
     elif waits or (probes and not found):
         found.append(Phase.PROBING)
     return tuple(found)
-
-
-def _starts(step: Step) -> bool:
-    return isinstance(step, _STARTS) or (isinstance(step, ThreadMove) and step.to.role is Role.ACTIVE)
 
 
 def _shortages(group: Group, short: set[int]) -> tuple[Note, ...]:

@@ -11,9 +11,7 @@ from kstream_plan.assignors import ASSIGNORS, FOLLOWS_A_FILE
 from kstream_plan.assignors.racks import optimize as rack_aware
 from kstream_plan.assignors.target_now import NO_TARGET, TargetNow
 from kstream_plan.designs.classic.coordinator import ClassicCoordinator
-from kstream_plan.designs.classic.coordinator_on_arrays import CoordinatorOnArrays
 from kstream_plan.designs.classic.next_rebalance import AT_PROBES, LATE, READY_LAST, SOONEST, TYPICAL, Clock
-from kstream_plan.designs.classic.on_arrays import are_for
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Group, GroupState, Note, Snapshot
 from kstream_plan.model.note import count, name_list
@@ -76,10 +74,11 @@ class Classic(Design):
         Raises:
             KeyError: no such assignor or protocol.
         """
-        assign, rebalance = ASSIGNORS[self.assignor], PROTOCOLS[self.protocol]
-        assign, rebalance = assign.of_release(self.release), rebalance.of_release(self.release)
-        coordinator = CoordinatorOnArrays if self.assignor == "high-availability" else ClassicCoordinator
-        return coordinator(assign, rebalance, config, self.clock, times_alone=self.times_alone, target=self.target)
+        assign = ASSIGNORS[self.assignor].of_release(self.release)
+        protocol = PROTOCOLS[self.protocol].of_release(self.release)
+        return ClassicCoordinator(
+            assign, protocol, config, self.clock, times_alone=self.times_alone, target=self.target
+        )
 
     def is_quick(self, snapshot: Snapshot) -> bool:
         """Tell whether a group has stateful tasks alone, with one standby at most."""
@@ -87,7 +86,7 @@ class Classic(Design):
         is_newest = WARM_UPS_IN_ORDER.is_in(self.release) and NO_COPY_NO_TEMPORARY.is_in(self.release)
         is_usual = self.assignor == "high-availability" and self.protocol == "cooperative" and is_newest
         has_few = config.num_standby_replicas <= 1 and config.acceptable_recovery_lag < MAX_LONG and not group.stateless
-        return is_usual and has_few and are_for(group, config)
+        return is_usual and has_few and bool(group.stateful)
 
     def rounds_at_most(self, rounds: int, config: AssignmentConfig) -> int:
         """Return as many more as a target file probes more often than the settings say."""

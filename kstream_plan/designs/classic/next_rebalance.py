@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kstream_plan.designs.classic.catching_up import AT_ONCE_MS
+from kstream_plan.engine.codes import AT_ONCE_MS
 from kstream_plan.model import GroupState, KnownDecision
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import newcomers

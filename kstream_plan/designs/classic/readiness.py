@@ -75,6 +75,10 @@ class Readiness:
         """Tell whether a copy had caught up when it was reported; with no limit all have, one of unknown offset too."""
         return copy.lag not in (None, UNKNOWN) and is_caught_up(copy.lag, self.config.acceptable_recovery_lag)
 
+    def is_heard_of_at_the_end(self, task: int, copy: Copy) -> bool:
+        """Tell whether a copy was heard of at that very moment, so that it is there."""
+        return self.beginning.reported_ms.get((task, copy.instance), self.to_ms - 1) >= self.to_ms
+
     def reported_in(self) -> dict[_Seat, int]:
         """Return, by (task, instance), how long after ``from_ms`` lags were reported that were reported later."""
         times = self.beginning.reported_ms.items()

@@ -2,91 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
-
-from kstream_plan.designs.classic.catching_up import POLL_DELAY_MS
-from kstream_plan.model import Assignment, Copy, GroupState, Holding, Rates
+from kstream_plan.engine.codes import POLL_DELAY_MS
+from kstream_plan.model import Assignment, Copy, GroupState, Rates
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.model.state import is_settled
 from kstream_plan.plans import Cause, CauseCode, Verdict
-
-#: (instance, caught up?) of a task's reported copies in by-lag order; ``None`` if only a running owner has any
-_Lags: TypeAlias = tuple[tuple[int, bool], ...] | None
-
-
-class _Tick(NamedTuple):
-    """What is compared of a tick, and no more: there may be thousands of them.
-
-    ``behind``: (task, instance) → what the assigned copies have to restore that have anything.
-    """
-
-    consumers: Sequence[Holding]
-    holdings: Sequence[Holding]
-    behind: dict[tuple[int, int], int]
-
-
-class Recurrence:
-    """Remembers the ticks of one plan, the newest of each kind, and compares each new one with those before.
-
-    Compared are what was decided and what is owned, consumer by consumer, and of every reported copy whether it is
-    caught up and its place in the by-lag order (what is withheld follows from these).
-    """
-
-    def __init__(self, config: AssignmentConfig) -> None:
-        self._limit = config.acceptable_recovery_lag
-        self._newest: dict[int, list[tuple[int, _Tick]]] = {}
-        self._seen: GroupState | None = None
-        self._lags: dict[int, _Lags] = {}
-        #: a hash of all lags, made of one for each task
-        self._hash = 0
-        #: by tick: the lags just before it of the tasks of which they changed
-        self._before: list[dict[int, _Lags]] = []
-
-    def verdict(self, state: GroupState, decision: Assignment) -> Verdict | None:
-        """Add a tick; say ``stuck`` or ``cyclic`` if it repeats an earlier one and no copy has come closer since."""
-        tick = _Tick(decision.consumers, state.holdings, _behind(state))
-        self._look_at_lags(state)
-        now = len(self._before)
-        # the lags alone tell most ticks apart, and hashing who holds what would take longer than deciding it
-        alike = self._newest.setdefault(hash((len(decision.movements), self._hash)), [])
-        verdict = None
-        for position, (number, earlier) in enumerate(alike):
-            if self._lags_are_as(number) and _same(earlier, tick):
-                if not _closer(earlier.behind, state):
-                    verdict = repeated(state, decision, now - number)
-                alike[position] = (now, tick)
-                break
-        else:
-            alike.append((now, tick))
-        return verdict
-
-    def _look_at_lags(self, state: GroupState) -> None:
-        """Look at the copies that are others than at the tick before."""
-        changed = state.group.stateful if self._seen is None else state.changed_since(self._seen)
-        self._seen = state
-        before: dict[int, _Lags] = {}
-        for task in changed:
-            old, new = self._lags.get(task), self._by_lag(state.copies[task])
-            if old != new:
-                before[task], self._lags[task] = old, new
-                self._hash ^= hash((task, old)) ^ hash((task, new))
-        self._before.append(before)
-
-    def _lags_are_as(self, number: int) -> bool:
-        """Tell whether the lags are what they were at that tick."""
-        then: dict[int, _Lags] = {}
-        for before in self._before[number:]:
-            for task, lags in before.items():
-                then.setdefault(task, lags)
-        return all(self._lags[task] == lags for task, lags in then.items())
-
-    def _by_lag(self, copies: tuple[Copy, ...]) -> _Lags:
-        if len(copies) == 1 and copies[0].active and is_settled(copies):
-            return None
-        reported = sorted([(copy.lag, copy.instance) for copy in copies if copy.lag is not None])
-        return tuple([(instance, is_caught_up(lag, self._limit)) for lag, instance in reported])
 
 
 def repeated(state: GroupState, decision: Assignment, period: int) -> Verdict:
@@ -96,28 +16,6 @@ def repeated(state: GroupState, decision: Assignment, period: int) -> Verdict:
         return Verdict("stuck", tasks, "two consecutive probes decided the same, and no copy has less to restore")
     return Verdict(
         "cyclic", tasks, f"every {period} probes the group is in the same state, and no copy has less to restore"
-    )
-
-
-def _same(earlier: _Tick, tick: _Tick) -> bool:
-    return earlier.consumers == tick.consumers and earlier.holdings == tick.holdings
-
-
-def _behind(state: GroupState) -> dict[tuple[int, int], int]:
-    return {
-        (task, copy.instance): copy.remaining
-        for task in state.unsettled
-        for copy in state.copies[task]
-        if copy.remaining
-    }
-
-
-def _closer(earlier: dict[tuple[int, int], int], now: GroupState) -> bool:
-    """Whether any assigned copy has less to restore than at the earlier tick."""
-    return any(
-        copy.instance == instance and copy.consumer is not None and copy.remaining < remaining
-        for (task, instance), remaining in earlier.items()
-        for copy in now.copies[task]
     )
 
 

@@ -13,8 +13,6 @@ from kstream_plan.assignors.balanced.active_flow import Placeable, place_evenly
 from kstream_plan.assignors.balanced.assign import assign
 from kstream_plan.assignors.balanced.standby_flow import place_standbys
 from kstream_plan.assignors.balanced.task_costs import Prospect, prospects
-from kstream_plan.designs.classic.catching_up import Interval, advance
-from kstream_plan.engine.state_cleaner import StateCleaner
 from kstream_plan.errors import UsageError
 from kstream_plan.model import (
     LATEST,
@@ -32,9 +30,9 @@ from kstream_plan.model import (
 )
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.model.starting_state import seated
-from kstream_plan.protocols.cooperative import rebalance
 from tests.assignors.balanced.test_active_flow import least_costs
 from tests.helpers import memberships
+from tests.helpers.in_play import Rebalanced
 from tests.helpers.small_groups import group as small_group
 from tests.helpers.small_groups import state as small_state
 
@@ -186,20 +184,12 @@ def test_progress_never_makes_the_target_flip(seed: int) -> None:
             assert decision == assign(state, config, previous), f"case {case}"
             previous = state, decision
             targets.append(decision.target)
-            transition = rebalance(state, decision)
-            tick = not transition.withheld
+            rebalanced = Rebalanced(state, decision, config=config)
+            tick = not rebalanced.withheld
             if tick and not decision.probing_rebalance:
                 break
-            state = _progress(
-                rng,
-                advance(
-                    state,
-                    transition,
-                    Interval(state.at_ms, state.at_ms + 60_000, tick=tick),
-                    StateCleaner(config.state_cleanup_delay_ms),
-                    Rates(restore_per_instance=1e-6),
-                ),
-            )
+            rates = Rates(restore_per_instance=1e-6)
+            state = _progress(rng, rebalanced.after(state.at_ms, state.at_ms + 60_000, tick=tick, rates=rates))
         else:
             pytest.fail(f"case {case} does not settle")
         assert set(targets) == {targets[0]}, f"case {case}"
@@ -216,13 +206,7 @@ def test_what_the_target_cannot_keep_to_does_not_depend_on_the_copies() -> None:
     config = AssignmentConfig(acceptable_recovery_lag=100, num_standby_replicas=1, rack_aware_assignment_tags=keys)
     before = seated(small_state(Group(plain.application_id, plain.tasks, instances), {}, {1: (Copy(0, 0, (0,)),)}))
     decision = assign(before, config)
-    after = advance(
-        before,
-        rebalance(before, decision),
-        Interval(0, 60_000, tick=True),
-        StateCleaner(config.state_cleanup_delay_ms),
-        Rates(),
-    )
+    after = Rebalanced(before, decision, config=config).after(0, 60_000, tick=True)
     carried_on, afresh = assign(after, config, (before, decision)), assign(after, config)
     assert carried_on.target is decision.target
     assert carried_on == afresh

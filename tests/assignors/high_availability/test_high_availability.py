@@ -93,25 +93,6 @@ def test_an_earlier_decision_saves_work_and_changes_nothing(data: st.DataObject,
         drawn = replace(data.draw(strategies.successors(drawn)), holdings=holdings)
 
 
-@given(st.data(), strategies.configs())
-def test_an_earlier_decision_for_another_group_is_not_taken_up(data: st.DataObject, config: AssignmentConfig) -> None:
-    before = data.draw(strategies.group_states())
-    now = data.draw(strategies.group_states())
-    assert assign(now, config, (before, assign(before, config))) == assign(now, config)
-
-
-def test_what_nothing_touched_is_the_very_object_of_the_earlier_decision() -> None:
-    members = group(stateful=30, stateless=0)
-    running = {task: (Copy(0, LATEST, (0,)),) for task in members.stateful}
-    before = state(members, {}, running)
-    config = AssignmentConfig(acceptable_recovery_lag=0)
-    decided = assign(before, config)
-    unchanged = assign(replace(before, at_ms=1), config, (before, decided))
-    assert all(new is old for new, old in zip(unchanged.instances, decided.instances, strict=True))
-    assert all(new is old for new, old in zip(unchanged.consumers, decided.consumers, strict=True))
-    assert unchanged.target is decided.target
-
-
 def test_who_reports_what_another_was_given_gets_it_though_the_instance_keeps_it() -> None:
     members = group(stateful=3, stateless=0)
     running = {task: (Copy(task, LATEST, (2 * task,)),) for task in members.stateful}
@@ -120,7 +101,7 @@ def test_who_reports_what_another_was_given_gets_it_though_the_instance_keeps_it
     decided = assign(before, config)
     by_the_second = {**running, 0: (Copy(0, LATEST, (1,)),)}
     after = replace(state(members, {}, by_the_second), holdings=decided.consumers)
-    again = assign(after, config, (before, decided))
+    again = assign(after, config)
     assert again.instances == decided.instances
     assert [held.active for held in again.consumers[:2]] == [(), (0,)]
     assert again == assign(after, config)

@@ -13,6 +13,8 @@ from dataclasses import replace
 import pytest
 
 from kstream_plan.assignors import ASSIGNORS
+from kstream_plan.assignors.high_availability.assign import target_of
+from kstream_plan.engine.task_movement import TaskMovement
 from kstream_plan.model import (
     LATEST,
     UNKNOWN,
@@ -43,36 +45,24 @@ def test_going_on_from_the_decision_before_gives_the_decision_from_scratch(part:
     for seed in range(part, GROUPS, PARTS):
         rng = random.Random(seed)
         group, config = _group(rng), _config(rng)
-        state = _state(rng, group)
-        previous: tuple[GroupState, Assignment] | None = None
+        state, places = _state(rng, group), {task: place for place, task in enumerate(group.stateful)}
+        engine, changed = _engine(group, config), list(group.stateful)
         for number in range(ROUNDS):
-            decided = assign(state, config, previous)
-            assert decided == assign(state, config), f"seed {seed}, round {number + 1}"
-            previous = state, decided
-            state = _later(rng, state, decided)
+            engine.report_copies([places[task] for task in changed], [state.copies[task] for task in changed])
+            engine.move()
+            decided = assign(state, config)
+            assert engine.moved() == decided.movements.numbers, f"seed {seed}, round {number + 1}"
+            anew = _engine(group, config)
+            anew.report_copies(range(len(places)), [state.copies[task] for task in group.stateful])
+            anew.move()
+            assert engine.seats() == anew.seats(), f"seed {seed}, round {number + 1}"
+            before, state = state, _later(rng, state, decided)
+            changed = [task for task in group.stateful if state.copies[task] != before.copies[task]]
 
 
-def test_going_on_twice_from_the_same_decision_gives_the_same_twice() -> None:
-    rng = random.Random(7)
-    group, config = _group(rng), replace(_config(rng), num_standby_replicas=1)
-    first = _state(rng, group)
-    decided = assign(first, config)
-    for _ in range(3):
-        then = _later(rng, first, decided)
-        assert assign(then, config, (first, decided)) == assign(then, config)
-
-
-@pytest.mark.parametrize("standbys", [0, 1, 2, 3])
-def test_a_decision_goes_on_from_the_one_before_whatever_the_number_of_standbys(standbys: int) -> None:
-    rng = random.Random(3)
-    group = _group(rng)
-    config = AssignmentConfig(num_standby_replicas=standbys, acceptable_recovery_lag=LIMIT)
-    state = _state(rng, group)
-    decisions = [assign(state, config)]
-    for _ in range(3):
-        before, state = state, replace(state, copies=(_copies(rng, group), *state.copies[1:]))
-        decisions.append(assign(state, config, (before, decisions[-1])))
-    assert len({id(decision.movements.draft) for decision in decisions}) == 1
+def _engine(group: Group, config: AssignmentConfig) -> TaskMovement:
+    target, _ = target_of(group, config)
+    return TaskMovement(group, target, config.acceptable_recovery_lag, config.max_warmup_replicas)
 
 
 def _group(rng: random.Random) -> Group:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import NamedTuple
 
 import pytest
 
-from kstream_plan.designs.classic.catching_up import Interval, advance
-from kstream_plan.engine.state_cleaner import StateCleaner
-from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Holding, Holdings, Rates
-from kstream_plan.model.holding_changes import unlike
+from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Holding, Rates
 from kstream_plan.plans.restoring import Span
-from kstream_plan.protocols.transition import ActiveChange, Transition, Withheld
+from kstream_plan.protocols import PROTOCOLS
+from tests.helpers.in_play import Rebalanced, decision
 from tests.helpers.small_groups import group, state
 
+
+class Interval(NamedTuple):
+    """From one decision to the next rebalance; ``tick``: a probing one, or as late as one."""
+
+    from_ms: int
+    to_ms: int
+    tick: bool
+
+
 GROUP = group()
-CLEANER = StateCleaner(600_000)
 FOLLOW_UP = Interval(0, 3_000, tick=False)
 TICK = Interval(0, 63_000, tick=True)
 #: i1 runs 0_0 on its first thread
@@ -28,29 +36,16 @@ def _advance(
     after: dict[int, Holding],
     interval: Interval,
     *,
-    withheld: tuple[Withheld, ...] = (),
-    revoking: frozenset[int] = frozenset(),
+    waiting: Iterable[int] = (),
+    revoking: Iterable[int] = (),
     rates: Rates | None = None,
     phases: tuple[Span, ...] = (),
+    protocol: str = "cooperative",
 ) -> GroupState:
-    held = Holdings.of(GROUP, before.holdings)
-    holdings = Holdings.of(GROUP, [after.get(c, Holding()) for c in range(6)])
-    changed = tuple(unlike(held.stateful, holdings.stateful))
-    active_changes = tuple(
-        ActiveChange(c, frozenset(old) - frozenset(new), frozenset(new) - frozenset(old))
-        for c, old, new in ((c, held.stateful[c].active, holdings.stateful[c].active) for c in changed)
-    )
-    transition = Transition(
-        before=held,
-        decided=holdings,
-        holdings=holdings,
-        changed=changed,
-        active_changes=active_changes,
-        withheld=withheld,
-        revoking=revoking,
-        waiting=frozenset(entry.consumer for entry in withheld),
-    )
-    return advance(before, transition, interval, CLEANER, rates or Rates(), phases)
+    held = [after.get(consumer, Holding()) for consumer in range(6)]
+    rebalanced = Rebalanced(before, decision(held), PROTOCOLS[protocol])
+    rebalanced.disturb(revoking, waiting)
+    return rebalanced.after(*interval[:2], tick=interval.tick, rates=rates, spans=phases)
 
 
 def _copy_on(after: GroupState, instance: int, task: int = 0) -> Copy | None:
@@ -67,20 +62,18 @@ def test_without_a_rate_every_assigned_copy_is_caught_up_at_a_tick(lag: int | No
 
 
 @pytest.mark.parametrize(
-    ("revoking", "withheld", "lag", "reporters"),
+    ("revoking", "waiting", "lag", "reporters"),
     [
         ({4}, (), None, ()),
-        ((), (Withheld(2, 0, 4, False),), 1000, (4,)),
+        ((), {4}, 1000, (4,)),
         ((), (), 1000, (4,)),
     ],
 )
 def test_a_copy_placed_just_before_a_follow_up_has_nothing(
-    revoking: set[int], withheld: tuple[Withheld, ...], lag: int | None, reporters: tuple[int, ...]
+    revoking: set[int], waiting: set[int], lag: int | None, reporters: tuple[int, ...]
 ) -> None:
     before = state(GROUP, OWNED, {0: (OWNER,)})
-    after = _advance(
-        before, {**OWNED, 4: Holding((), (), (0,))}, FOLLOW_UP, withheld=withheld, revoking=frozenset(revoking)
-    )
+    after = _advance(before, {**OWNED, 4: Holding((), (), (0,))}, FOLLOW_UP, waiting=waiting, revoking=revoking)
     copy = _copy_on(after, 2)
     assert copy is not None
     assert (copy.lag, copy.reporters, copy.remaining, copy.placed_in) == (lag, reporters, 1000, 8)
@@ -179,7 +172,7 @@ def test_left_over_state_is_gone_after_the_cleanup_delay(to_ms: int, kept: bool)
 def test_left_over_state_is_reported_by_the_thread_that_rejoins_first() -> None:
     held = {0: Holding((1,))}
     before = state(GROUP, held, {0: (Copy(0, 0, (0,), 0, None, lost_at_ms=-5),), 1: (OWNER,)})
-    after = _advance(before, {}, FOLLOW_UP, revoking=frozenset({1}))
+    after = _advance(before, held, FOLLOW_UP, revoking=frozenset({1}))
     copy = _copy_on(after, 0)
     assert copy is not None
     assert copy.reporters == (1,)
@@ -238,10 +231,10 @@ def test_a_burst_is_restored_like_everything_else() -> None:
 def test_a_task_that_changes_its_thread_at_once_stays_on_its_instance() -> None:
     before = state(GROUP, OWNED, {0: (OWNER,)})
     for swapped in ({1: Holding((0,))}, {0: Holding((1,)), 1: Holding((0,))}):
-        copy = _copy_on(_advance(before, swapped, TICK), 0)
+        copy = _copy_on(_advance(before, swapped, TICK, protocol="eager"), 0)
         assert copy is not None
         assert (copy.consumer, copy.active, copy.lost_at_ms) == (1, True, None)
     back = state(GROUP, {1: Holding((0,))}, {0: (OWNER._replace(consumer=1, reporters=(1,)),)})
-    copy = _copy_on(_advance(back, OWNED, TICK), 0)
+    copy = _copy_on(_advance(back, OWNED, TICK, protocol="eager"), 0)
     assert copy is not None
     assert (copy.consumer, copy.active, copy.lost_at_ms) == (0, True, None)

@@ -1,0 +1,469 @@
+"""A classic group in play: the engine's columns of it, and what is told of them, made when it is looked at.
+
+Source: page ``rules``, "From one generation to the next".
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+from types import MappingProxyType
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from kstream_plan.assignors.laws import Laws
+from kstream_plan.assignors.threads.consumer_split import thread_assignment
+from kstream_plan.designs.classic.readiness import Readiness, to_restore
+from kstream_plan.designs.classic.stateless_tasks import StatelessTasks
+from kstream_plan.engine.advance import Advance
+from kstream_plan.engine.codes import BY_TIME, FAR_MS, READY, UNREADY
+from kstream_plan.engine.columns import zeros
+from kstream_plan.engine.copies import Copies
+from kstream_plan.engine.cycle_detection import CycleDetection, Fingerprint, Remaining
+from kstream_plan.engine.decision import Decision
+from kstream_plan.engine.restoring import Pace, Restoring, Stretch
+from kstream_plan.engine.state_cleaner import StateCleaner
+from kstream_plan.engine.step_writer import FIELDS, REASONS, StepWriter
+from kstream_plan.engine.task_movement import TaskMovement
+from kstream_plan.model import (
+    LATEST,
+    NOBODY,
+    Assignment,
+    Group,
+    GroupState,
+    Holding,
+    Holdings,
+    LazyHoldings,
+    LazySequence,
+    Movements,
+    Owners,
+    Rates,
+    Target,
+    no_owners,
+)
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.plans import Balance
+from kstream_plan.plans.balance import RunningBalance
+from kstream_plan.plans.design import Lapse
+from kstream_plan.plans.holdings_log import HoldingsLog
+from kstream_plan.plans.reasons import ReasonCode
+from kstream_plan.plans.replay import Outcome
+from kstream_plan.plans.restoring import Span
+from kstream_plan.plans.round_steps import RoundSteps
+from kstream_plan.plans.step_rows import CODES, NO_LAG, Rows, StepMaker, row_type
+from kstream_plan.protocols import Protocol
+from kstream_plan.protocols.transition import Transition
+
+T = TypeVar("T")
+
+#: Instead of a rate.
+_UNKNOWN_RATE = -1.0
+#: By the engine's number of a reason that of its code.
+_REASONS = np.array([CODES.index(ReasonCode(reason)) for reason in REASONS], np.int8)
+
+
+def pace_of(group: Group, rates: Rates) -> Pace:
+    """Return the pace of a group at these rates."""
+    known = map(rates.restore_rate, range(len(group.instances)))
+    restores = [_UNKNOWN_RATE if rate is None else rate for rate in known]
+    return Pace(restores, list(map(rates.produce_rate, group.stateful)))
+
+
+class Columns:
+    """The parts of the engine that play one group; a draft.
+
+    Args:
+        group: who takes part.
+        target: what its assignor leads to; ``None``: another assignor than the engine's decides.
+        config: the application's settings.
+        cleaner: what deletes left-over state.
+        laws: what the release that runs decides otherwise than the newest.
+        protocol: how members rebalance.
+        standbys: how many of a task another assignor may place, as warm-ups beside as many.
+    """
+
+    def __init__(
+        self,
+        group: Group,
+        target: Target | None,
+        config: AssignmentConfig,
+        cleaner: StateCleaner,
+        laws: Laws,
+        protocol: Protocol,
+        *,
+        standbys: int = 1,
+    ) -> None:
+        nowhere = ((),) * len(group.instances)
+        self.is_engine, self.standbys = target is not None, standbys
+        self.copies = Copies(group, config.acceptable_recovery_lag, cleaner)
+        self.decision = Decision(
+            self.copies,
+            group,
+            TaskMovement(
+                group,
+                target or Target(nowhere, nowhere),
+                config.acceptable_recovery_lag,
+                config.max_warmup_replicas,
+                in_heap_order=laws.in_heap_order,
+                caught_up_only=laws.caught_up_only,
+                standbys=standbys,
+            ),
+            thread_assignment(group, laws),
+            roles_apart=laws.roles_apart,
+            stopping=protocol.gives_up(group),
+            any_temporary=protocol.any_temporary,
+        )
+        self.steps = StepWriter(self.decision)
+        self.restoring = Restoring(self.copies)
+        self.advance = Advance(self.decision, self.restoring)
+        self.cycles = CycleDetection(self.decision)
+        self.stateless = StatelessTasks(group, config, laws, protocol)
+
+    def decide(self, owners: Owners) -> None:
+        """Decide, and withhold what its owner has to give up first; ``owners`` are those of the stateless tasks."""
+        self.decision.decide()
+        self.stateless.deal(self.decision)
+        self.stateless.withhold(self.decision, owners)
+
+    def adopt(self, group: Group, assignment: Assignment, owners: Owners) -> None:
+        """Take over what another assignor decided, and withhold what its owner has to give up first."""
+        place_of = {task: place for place, task in enumerate(group.stateful)}
+        slots, width = self.standbys + 1, 2 * (self.standbys + 1)
+        seats = array("i", [NOBODY]) * max(1, len(place_of) * width)
+        for consumer, held in enumerate(Holdings.of(group, assignment.consumers).stateful):
+            for task in held.active:
+                seats[place_of[task] * width] = consumer
+            for first, tasks in ((1, held.standby + held.temporary), (slots, held.warmup)):
+                for task in tasks:
+                    seat = place_of[task] * width + first
+                    while seats[seat] >= 0:
+                        seat += 1
+                    seats[seat] = consumer
+        self.decision.adopt(seats, assignment.movements.numbers)
+        self.stateless.adopt(assignment)
+        self.stateless.withhold(self.decision, owners)
+
+    def fingerprint(self) -> tuple[Fingerprint, bytes]:
+        """Return what is decided, owned and reported at a probe, as a value that is the same if all that is."""
+        return self.cycles.fingerprint(), self.stateless.fingerprint()
+
+
+def seats_of(group: Group, assignment: Assignment) -> int:
+    """Return how many standbys, or warm-ups, or standbys on their way, an assignor places of a task, at least 1."""
+    most = 1
+    for roles in ((1, 3), (2,)):
+        number = [0] * len(group.tasks)
+        for held in Holdings.of(group, assignment.consumers).stateful:
+            for role in roles:
+                for task in held[role]:
+                    number[task] += 1
+        most = max([most, *number])
+    moved = [0] * len(group.tasks)
+    for movement in assignment.movements:
+        moved[movement.task] += movement.kind == "standby"
+    return max([most, *moved])
+
+
+class Decided(NamedTuple):
+    """A decision that was made, and what is told of it."""
+
+    assignment: Assignment
+    transition: Transition
+    steps: RoundSteps | tuple[()]
+    queued: int
+    warms_up: bool
+    starts_any: bool
+
+
+class Stage:
+    """A decision or a state in columns: holdings, copies and movements are made from these while it lasts.
+
+    It does not refer to the columns, so that values that were never made do not keep them in a cycle.
+    """
+
+    __slots__ = ("_number",)
+
+    def __init__(self) -> None:
+        self._number = 0
+
+    def ends(self) -> None:
+        """Begin with the next one."""
+        self._number += 1
+
+    def made_by(self, make: Callable[[], T]) -> Callable[[], T]:
+        """Return what makes something of the columns as they are now, and no later."""
+        return partial(self._made, make, self._number)
+
+    def _made(self, make: Callable[[], T], number: int) -> T:
+        if self._number != number:
+            raise RuntimeError("the group has gone on since")
+        return make()
+
+
+def _outcome_of(decision: Decision) -> Outcome:
+    return Outcome(decision.decided_by(False), decision.held_after())
+
+
+class GroupInPlay:
+    """A stretch of rounds of one group with the same members and settings; a draft that a coordinator keeps.
+
+    ``state`` is the group as the next decision finds it. What is told of a decision is made of the columns until the
+    next one, what is told of a state until time goes on.
+    """
+
+    def __init__(self, columns: Columns, state: GroupState, revoked_by: Mapping[int, int]) -> None:
+        """``revoked_by``: which consumer the last assignment made give up each task."""
+        self.state, self.columns = state, columns
+        columns.copies.load_state(state, revoked_by)
+        self._owned = Holdings.of(state.group, state.holdings)
+        self._running = RunningBalance(state.group, columns.decision.spread)
+        self._counted = no_owners(state.group)
+        self._this_decision, self._this_state = Stage(), Stage()
+        self._paces: list[tuple[Rates, Pace]] = []
+        self._log = self._new_log()
+
+    def _new_log(self) -> HoldingsLog:
+        initial = tuple(self._owned.stateful)
+        return HoldingsLog(self.state.group, initial, partial(_outcome_of, self.columns.decision))
+
+    def decide(
+        self,
+        maker: StepMaker,
+        at_ms: int,
+        *,
+        target: Target,
+        short_standbys: tuple[tuple[int, int], ...],
+        times_alone: bool,
+    ) -> Decided:
+        """Decide by the engine, and withhold what its owner has to give up first.
+
+        ``maker`` has no other limit for reasons than that of the settings. ``times_alone``: no steps are told.
+        """
+        columns = self.columns
+        columns.decide(self._owned.owners)
+        self._this_decision.ends()
+        movement, shares = columns.decision.movement, columns.stateless.shares
+        steps, decided, held = self._told(maker, at_ms, times_alone=times_alone)
+        instances = self._lazy_holdings(partial(columns.decision.decided_by, True), len(self.state.group.instances))
+        assignment = Assignment(
+            instances=self._all(instances, shares.instances),
+            consumers=self._all(decided, shares.consumers),
+            probing_rebalance=movement.movements > 0,
+            target=target,
+            movements=Movements(movement.movements, self._this_decision.made_by(movement.moved)),
+            short_standbys=short_standbys,
+        )
+        return self._decided(assignment, steps, decided, held)
+
+    def adopt(self, maker: StepMaker, at_ms: int, assignment: Assignment, *, times_alone: bool) -> Decided:
+        """Take over what another assignor decided; arguments as of :meth:`decide`."""
+        self.columns.adopt(self.state.group, assignment, self._owned.owners)
+        self._this_decision.ends()
+        return self._decided(assignment, *self._told(maker, at_ms, times_alone=times_alone))
+
+    def _told(
+        self, maker: StepMaker, at_ms: int, *, times_alone: bool
+    ) -> tuple[RoundSteps | tuple[()], LazyHoldings, LazyHoldings]:
+        """Return the steps, and what of the stateful tasks is decided and then held by consumer."""
+        decision, writer = self.columns.decision, self.columns.steps
+        if times_alone:
+            decided_by_consumer = partial(decision.decided_by, False)
+            return (), self._lazy_holdings(decided_by_consumer), self._lazy_holdings(decision.held_after)
+        writer.write(self._counted_ms(at_ms))
+        steps, warm_ups = RoundSteps(maker, self._rows()), decision.warmup_copies
+        decided, held = self._log.add(steps, warmups=warm_ups, temporary=decision.extra_copies - warm_ups)
+        if decided.number == 0:
+            self._log.outcome(0)  # what follows is known without replaying a round in which members come and go
+        return steps, decided, held
+
+    def _decided(
+        self,
+        assignment: Assignment,
+        steps: RoundSteps | tuple[()],
+        decided: LazyHoldings,
+        held: LazyHoldings,
+    ) -> Decided:
+        decision, stateless = self.columns.decision, self.columns.stateless
+        return Decided(
+            assignment=assignment,
+            transition=Transition(
+                before=self._owned,
+                decided=self._all(decided, stateless.shares.consumers),
+                holdings=self._all(held, stateless.owners),
+                revoking=frozenset(decision.revoking_consumers()),
+                waiting=frozenset(decision.waiting_consumers()),
+            ),
+            steps=steps,
+            queued=decision.movement.queued,
+            warms_up=decision.warmup_copies > 0,
+            starts_any=bool(steps) and self.columns.steps.starts_any,
+        )
+
+    def _rows(self) -> Rows:
+        """Return the steps of the last decision."""
+        steps = self.columns.steps.steps()
+        rows: Rows = np.zeros(len(steps), row_type())
+        for number, name in enumerate(FIELDS):
+            rows[name] = steps[:, number]
+        rows["reason"] = _REASONS[rows["reason"]]
+        rows["limit"] = rows["lag"] != NO_LAG
+        return rows
+
+    def balance(self) -> Balance:
+        """Count how evenly the last decision spreads the load."""
+        instances = self.columns.stateless.shares.instances
+        if instances is not self._counted:
+            self._running.deal(self._counted, instances)
+            self._counted = instances
+        return self._running.balance()
+
+    def go_on(self, lapse: Lapse, *, tick: bool, at_probes: bool, readiness: Readiness | None = None) -> GroupState:
+        """Let copies catch up and fall behind until the next rebalance; return the group as it finds it.
+
+        Args:
+            lapse: the time until then; what was decided counts for nothing if it is idle.
+            tick: it is long enough for every copy to be caught up if no restore rate says otherwise: the next rebalance
+                is a probing one, or comes no earlier than one would. A follow-up never is; unless only those
+                ``at_probes`` are told, it finds caught up what was placed two or more generations before, and running
+                what is active.
+            at_probes: nor does one then find anything restored that was placed in the generation before, at whatever
+                rate.
+            readiness: it is the first one of a plan; of copies whose restore rate is unknown this tells, instead of the
+                length of the time, whether they are caught up at its end. Copies may have been reported within it.
+        """
+        columns, state, group = self.columns, self.state, self.state.group
+        if lapse.to_ms - columns.copies.begin_ms >= FAR_MS // 2:
+            columns.copies.count_from(lapse.from_ms)
+        generation, from_ms, to_ms = state.generation + 1, *map(self._counted_ms, (lapse.from_ms, lapse.to_ms))
+        columns.advance.begin(from_ms, to_ms, generation, tick, at_probes, lapse.idle)
+        later_ms = {} if readiness is None else readiness.reported_in()
+        columns.restoring.take(self._stretches(lapse.spans, later_ms.values()))
+        columns.restoring.press()
+        if readiness is not None:
+            columns.advance.let_rest()
+            self._know(readiness, later_ms)
+        columns.advance.advance()
+        self._this_state.ends()
+        revoked: dict[int, int] = {}
+        if lapse.idle:
+            generation = state.generation
+        else:
+            revoked = {task: group.instance_of[owner] for task, owner in columns.decision.withheld().items()}
+            extra_copies, owned = columns.decision.extra_copies, self._this_state.made_by(columns.copies.owned)
+            owned_stateful = LazyHoldings(len(group.consumer_ids), owned, extra_copies)
+            self._owned = self._all(owned_stateful, columns.stateless.owners)
+        self.state = GroupState(
+            group=group,
+            generation=generation,
+            at_ms=lapse.from_ms,
+            holdings=self._owned,
+            copies=LazySequence(len(group.tasks), self._this_state.made_by(columns.copies.as_copies)),
+            leader=state.leader,
+            revoked=MappingProxyType(revoked),
+            waiting=MappingProxyType(columns.copies.unprocessed_input()),
+            memory=state.memory,
+        )
+        if not columns.is_engine:
+            self.state = self.state.with_unsettled(columns.copies.unsettled())
+        if lapse.idle:
+            self._log = self._new_log()
+        return self.state
+
+    def _counted_ms(self, at_ms: int) -> int:
+        """Return a time of the plan as the columns count it."""
+        return min(at_ms - self.columns.copies.begin_ms, FAR_MS)
+
+    def _stretches(self, spans: Sequence[Span], cuts_ms: Iterable[int]) -> list[Stretch]:
+        """Return the time in stretches, divided where the pace changes, and at times counted from the beginning."""
+        cuts, found, start_ms = sorted(set(cuts_ms)), list[Stretch](), 0
+        known, self._paces = self._paces, []
+        for span in spans:
+            pace = next((pace for rates, pace in [*known, *self._paces] if rates is span.rates), None)
+            pace = pace or pace_of(self.state.group, span.rates)
+            self._paces.append((span.rates, pace))
+            end_ms = start_ms + span.elapsed_ms
+            edges = [start_ms, *(cut for cut in cuts if start_ms < cut < end_ms), end_ms]
+            for first, (start, end) in enumerate(pairwise(edges)):
+                part = span._replace(elapsed_ms=min(end - start, FAR_MS // len(spans)))
+                found.append(self._stretch(part, pace, goes_on=first > 0))
+            start_ms = end_ms
+        return found
+
+    def _stretch(self, span: Span, pace: Pace, *, goes_on: bool) -> Stretch:
+        """Return a part of a time; what comes at once came when the time began that ``goes_on``."""
+        burst: dict[int, int] = {}
+        if span.burst and not goes_on:
+            places = enumerate(self.state.group.stateful)
+            burst = {place: span.burst[task] for place, task in places if task in span.burst}
+        return Stretch(pace, span.elapsed_ms, len(self.state.group.instances), span.stopped, burst, goes_on)
+
+    def _know(self, readiness: Readiness, later_ms: Mapping[tuple[int, int], int]) -> None:
+        """Say of every copy whether it counts as caught up at the first decision, or time tells."""
+        columns, group = self.columns, self.state.group
+        copies, room = columns.copies.as_copies(), columns.copies.room
+        on_instance = to_restore(copies)
+        codes, heard = zeros("b", columns.copies.tasks * room), zeros("b", columns.copies.tasks * room)
+        reported_in = zeros("q", columns.copies.tasks * room)
+        for place, task in enumerate(group.stateful):
+            for at, copy in enumerate(copies[task] if not columns.copies.rests[place] else (), place * room):
+                reported_in[at] = later_ms.get((task, copy.instance), 0)
+                heard[at] = readiness.is_heard_of_at_the_end(task, copy)
+                if copy.consumer is None or copy.lag == LATEST:
+                    continue
+                if columns.restoring.is_known(at) and readiness.rate_decides(task, copy):
+                    codes[at] = BY_TIME
+                else:
+                    codes[at] = READY if readiness.of(group, task, copy, on_instance) else UNREADY
+        columns.advance.know(codes, heard)
+        if later_ms:
+            columns.restoring.report_later(reported_in)
+
+    def probe(self, probes: Probes) -> int | None:
+        """Return what :meth:`Probes.period` says of the decision."""
+        return probes.period(self.columns)
+
+    def revoked(self) -> Mapping[int, int]:
+        """Return by task the consumer that gave it up for the decision that comes."""
+        return self.columns.copies.revoked()
+
+    def left_to_chance_now(self) -> tuple[set[int], set[int]]:
+        """Return of the last decision the tasks of which threads race, and of which left-over state may be deleted."""
+        copies, steps = self.columns.copies, self.columns.steps
+        return copies.flagged(steps.races), copies.flagged(steps.deletions)
+
+    def left_to_chance(self) -> tuple[set[int], set[int]]:
+        """Return the tasks of which left-over state may be deleted, or copies are ready at follow-ups, so far."""
+        copies, advance = self.columns.copies, self.columns.advance
+        return copies.flagged(advance.deletions), copies.flagged(advance.ready)
+
+    def _all(self, stateful: Sequence[Holding], owners: Owners) -> Holdings:
+        return Holdings(stateful, self.state.group.stateless, owners)
+
+    def _lazy_holdings(self, make: Callable[[], tuple[Holding, ...]], length: int | None = None) -> LazyHoldings:
+        length = len(self.state.group.consumer_ids) if length is None else length
+        return LazyHoldings(length, self._this_decision.made_by(make), self.columns.decision.extra_copies)
+
+
+class Probes:
+    """Remembers the probes of a plan, the newest of each kind, and compares each new one with those before.
+
+    Compared are what was decided and what is owned, consumer by consumer, and of every reported copy whether it is
+    caught up and its place in the by-lag order (what is withheld follows from these).
+    """
+
+    def __init__(self) -> None:
+        self._newest: dict[tuple[Fingerprint, bytes], tuple[int, Remaining]] = {}
+        self._number = 0
+
+    def period(self, columns: Columns) -> int | None:
+        """Add a probe; return how many there are since the same was found and no copy has come closer, if ever."""
+        self._number += 1
+        found = columns.fingerprint()
+        earlier = self._newest.get(found)
+        self._newest[found] = self._number, columns.cycles.behind()
+        if earlier is None or columns.cycles.is_closer(earlier[1]):
+            return None
+        return self._number - earlier[0]

@@ -1,0 +1,80 @@
+"""Who runs the stateless tasks of a classic group: dealt anew by each decision, and withheld like all others.
+
+Source: page ``rules``, "Stateless tasks".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+
+import numpy as np
+
+from kstream_plan.assignors.high_availability.stateless import deal_stateless
+from kstream_plan.assignors.laws import Laws
+from kstream_plan.assignors.threads.stateless_split import Shares, split_stateless
+from kstream_plan.engine.decision import Decision
+from kstream_plan.model import NOBODY, Assignment, Group, Holdings, Owners, no_owners, revoked_by
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.protocols import Protocol
+
+
+class StatelessTasks:
+    """Who runs the stateless tasks of a group in play, decision after decision; a draft."""
+
+    def __init__(self, group: Group, config: AssignmentConfig, laws: Laws, protocol: Protocol) -> None:
+        self._group, self._config, self._laws = group, laws.settings(config), laws
+        self._stopping = protocol.gives_up(group)
+        self._counts: Sequence[int] = ()
+        self._before = self.owners = no_owners(group)
+        self.shares = Shares(self.owners, self.owners, np.zeros(0, np.int32))
+
+    def deal(self, decision: Decision) -> None:
+        """Deal them after the stateful ones."""
+        if not self._group.stateless:
+            return
+        counts, known, given = decision.spread.stateful_counts(), self.shares if self._counts else None, self.shares[0]
+        if counts != self._counts:
+            self._counts, given = counts, deal_stateless(self._group, self._config, counts)
+        self.shares = split_stateless(self._group, given, decision.loads(), known, self._laws)
+
+    def adopt(self, assignment: Assignment) -> None:
+        """Take over who is to run them by another assignor."""
+        instances, consumers = (
+            Holdings.of(self._group, held).owners for held in (assignment.instances, assignment.consumers)
+        )
+        self.shares = Shares(instances, consumers, self.shares.loads)
+
+    def withhold(self, decision: Decision, before: Owners) -> None:
+        """Withhold what its owner has to give up first; ``before`` says who runs each until then."""
+        if not self._group.stateless:
+            return
+        self._before = before
+        self.owners, revoking, waiting = stateless_owners(before, self.shares.consumers, self._stopping)
+        decision.disturb(revoking, waiting)
+
+    def fingerprint(self) -> bytes:
+        """Return what is decided and owned as a value that is the same if that is."""
+        owned = self._before.clip(min=NOBODY).tobytes()
+        return blake2b(owned + self.shares.consumers.tobytes(), digest_size=16).digest()
+
+
+def stateless_owners(
+    before: Owners, decided: Owners, stopping: frozenset[int]
+) -> tuple[Owners, frozenset[int], frozenset[int]]:
+    """Withhold what its owner has to give up first; return who then runs each, who revokes any, and who waits for any.
+
+    Args:
+        before: who ran each until now, by place among the stateless tasks.
+        decided: who is to run each.
+        stopping: the consumers that have given up everything before they joined.
+    """
+    withheld = ((before != decided) & (before >= 0)).nonzero()[0]
+    if stopping:
+        withheld = withheld[[owner not in stopping for owner in before[withheld].tolist()]]
+    if not len(withheld):
+        return decided, frozenset(), frozenset()
+    owners, losing = decided.copy(), before[withheld]
+    owners[withheld] = revoked_by(losing)
+    gaining = decided[withheld]
+    return owners, frozenset(losing.tolist()), frozenset(gaining[gaining >= 0].tolist())
