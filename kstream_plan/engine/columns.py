@@ -7,7 +7,7 @@ from array import array
 
 def zeros(typecode: str, number: int) -> array[int]:
     """Return a column of so many zeros, at least one; ``typecode``: "b", "i" or "q" for 8, 32 or 64 bits."""
-    return array(typecode, bytes(array(typecode).itemsize * max(1, number)))
+    return array(typecode, [0]) * max(1, number)
 
 
 def grown(typecode: str, column: array[int], room: int) -> array[int]:

@@ -43,7 +43,9 @@ cdef class Decision:
     cpdef void adopt(self, int32_t[::1] consumers, int32_t[::1] movements) except *
     @cython.locals(at=Py_ssize_t, copies=Copies)
     cdef void _pass_lags_on(self, Py_ssize_t place) except *
-    @cython.locals(place=Py_ssize_t, seat=Py_ssize_t, dirty=int8_t[::1], width=Py_ssize_t, moved=list)
+    @cython.locals(
+        place=Py_ssize_t, seat=Py_ssize_t, dirty=int8_t[::1], decided=int32_t[::1], before=int32_t[::1]
+    )
     cdef void _compare(self) except *
     @cython.locals(now=int32_t, was=int32_t, is_active=bint, at=Py_ssize_t)
     cdef void _touch(self, Py_ssize_t place, Py_ssize_t seat) except *

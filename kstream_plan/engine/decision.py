@@ -117,20 +117,14 @@ class Decision:
 
     def _compare(self) -> None:
         """See of which tasks a copy or a seat is not as before, and whose split over its consumers that may change."""
-        dirty, width = self.copies.dirty, self.width
-        self.unlike[:] = dirty
+        dirty, decided, before = self.copies.dirty, self.movement.decided, self.movement.before
+        self.unlike[:] = self.no_flags
         self.touched[:] = self.no_instances
         for place in range(self.tasks):
-            if dirty[place]:
-                for seat in range(place * width, (place + 1) * width):
+            for seat in range(place * self.width, (place + 1) * self.width):
+                if dirty[place] or decided[seat] != before[seat]:
+                    self.unlike[place] = 1
                     self._touch(place, seat)
-        moved: list[int] = np.flatnonzero(
-            np.asarray(self.movement.decided) != np.asarray(self.movement.before)
-        ).tolist()
-        for seat in moved:
-            if not dirty[seat // width]:
-                self.unlike[seat // width] = 1
-                self._touch(seat // width, seat)
 
     def _touch(self, place: int, seat: int) -> None:
         """See whose split over its consumers a seat may change, and who reported the copy there."""

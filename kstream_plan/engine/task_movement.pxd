@@ -40,6 +40,7 @@ cdef class TaskMovement:
     cdef int8_t[::1] several  # by place: whether more than one standby is pending
     cdef Py_ssize_t n_several
     cdef int8_t[::1] reseated  # by place: whether the active task moved otherwise than at the decision before
+    cdef object all_slots  # a row for each task
     # slots that are pending, in the order of handling
     cdef int32_t[::1] actives, standby_slots
     cdef Py_ssize_t n_actives, n_standby_slots
@@ -121,7 +122,7 @@ cdef class TaskMovement:
     cdef void _count(self, Py_ssize_t slot) noexcept
     @cython.locals(gain=bint, loss=bint, polled=bint, how=int8_t)
     cdef void _handle(self, Py_ssize_t slot) except *
-    @cython.locals(number=Py_ssize_t, each=Py_ssize_t)
+    @cython.locals(number=Py_ssize_t)
     cdef Py_ssize_t _fill_in_order(self, Py_ssize_t first, Py_ssize_t end, int32_t[::1] order) except -1
     @cython.locals(at=Py_ssize_t, size=Py_ssize_t)
     cdef void _as_java(self, int32_t[::1] order, Py_ssize_t number) noexcept

@@ -92,6 +92,7 @@ class TaskMovement:
         self.how, self.warm_up = zeros("b", number), zeros("b", number)
         self.first_two, self.several, self.n_several = zeros("i", 2 * self.tasks), zeros("b", self.tasks), 0
         self.reseated = array("b", [1] * self.tasks)
+        self.all_slots = np.arange(self.tasks * self.slots).reshape(self.tasks, self.slots)
         self.actives, self.standby_slots = zeros("i", number), zeros("i", number)
         self.n_actives = self.n_standby_slots = 0
         self.heap, self.queue_keys = zeros("i", number), zeros("q", number)
@@ -569,21 +570,17 @@ class TaskMovement:
 
         They come by (number of caught-up instances, task), equal ones as ``java.util.PriorityQueue`` has them.
         """
-        each = end - first
-        slots = np.asarray(self.caught_up)[: self.tasks * self.slots].reshape(self.tasks, self.slots)
-        caught_up = slots[:, first:end].ravel()
-        at = np.flatnonzero(caught_up >= 0)
-        pending, numbers = at // each * self.slots + at % each + first, caught_up[at]
-        number = len(pending)
+        slots, caught_up = self.all_slots[:, first:end].ravel(), np.asarray(self.caught_up)
+        pending = slots[caught_up[slots] >= 0]
+        numbers, number = caught_up[pending], len(pending)
         if self.in_heap_order or (first and self.n_several):
-            keys = np.asarray(self.queue_keys)
-            keys[pending] = numbers * np.int64(self.tasks) + at // each
+            np.asarray(self.queue_keys)[pending] = numbers * np.int64(self.tasks) + pending // self.slots
             # Kafka offers them by (destination, task)
-            np.asarray(order)[:number] = pending[np.argsort(np.asarray(self.destination)[pending], kind="stable")]
+            np.asarray(order)[:number] = pending[np.asarray(self.destination)[pending].argsort(kind="stable")]
             self._as_java(order, number)
         else:
             short = numbers.astype(np.int16) if self.instances < SHORT else numbers  # sorted without comparing them
-            np.asarray(order)[:number] = pending[np.argsort(short, kind="stable")]
+            np.asarray(order)[:number] = pending[short.argsort(kind="stable")]
         return number
 
     def _as_java(self, order: Column, number: int) -> None:
