@@ -6,6 +6,7 @@ anywhere below, wrong options a :class:`~kstream_plan.errors.UsageError`; comman
 """
 
 import atexit
+import gc
 import os
 import signal
 import sys
@@ -20,6 +21,8 @@ __all__ = ["main", "run"]
 _INTERRUPTED = 130
 #: Exit codes above this are of processes that a signal ended.
 _SIGNALLED = 128
+#: More than all imports make, in which there are no cycles to collect.
+_OBJECTS_BETWEEN_COLLECTIONS = 200_000
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -53,6 +56,7 @@ def main() -> None:
     if os.name == "nt":
         sys.exit("kstream-plan: error: it does not run on Windows. Fix: run it in WSL")
     _open_what_is_closed()
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     # numpy adds whole numbers only: threads of its linear algebra take CPU time at every start, also of workers
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     own_signals = signals.take_over()
@@ -61,6 +65,7 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)  # the answer is given; Python's own end would die of it
     if code > _SIGNALLED:
         _leave_at_once(code)
+    gc.freeze()  # what is left goes with the process, without a search for cycles in all of it
     sys.exit(code)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime
 import os
 import re
-import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -184,12 +183,14 @@ def _read(path: str) -> DefaultsFile | None:
         text = Path(path).read_bytes().decode("utf-8-sig")
         if is_project and _TOOL not in text:
             return None
+        import tomllib  # noqa: PLC0415 - few have such a file
+
         values = tomllib.loads(text)
     except OSError as error:
         fix = "make it a file that you may read, or move it away"
         raise UsageError(f"cannot be read: {error.strerror or error}", where=path, fix=fix) from None
     except (ValueError, RecursionError) as error:
-        message = f"is no TOML: {error}" if isinstance(error, tomllib.TOMLDecodeError) else "is no TOML in UTF-8"
+        message = "is no TOML in UTF-8" if isinstance(error, UnicodeError) else f"is no TOML: {error}"
         raise UsageError(message, where=path, fix='write lines such as restore-rate = "5000/s"') from None
     if not is_project:
         return DefaultsFile(path, text, values)

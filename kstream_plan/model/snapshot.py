@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from math import inf
-from statistics import median_low
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
@@ -100,6 +99,8 @@ class Rates:
     @cached_property
     def usual_restore(self) -> float | None:
         """What the instances that were measured restore in the middle; ``None`` if none was."""
+        from statistics import median_low  # noqa: PLC0415 - loads random and fractions, and few rates are measured
+
         return median_low(self.restore.values()) if self.restore else None
 
 

@@ -19,7 +19,8 @@ from kstream_plan.planner.options import PlanKeywords, PlanOptions, Proofs
 from kstream_plan.planner.side_by_side import Ends, SideBySide
 from kstream_plan.plans import FigureRange, Plan, Summary, probes_after_ms
 from kstream_plan.plans.caught_up_evidence import Fact
-from kstream_plan.plans.design import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP, Design
+from kstream_plan.plans.design import Design
+from kstream_plan.plans.note_codes import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP
 from kstream_plan.plans.plan import (
     ENDLESS,
     ENDS_NOT_PLAYED,

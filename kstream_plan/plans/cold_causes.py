@@ -12,7 +12,7 @@ from kstream_plan.model.note import count, name_list
 from kstream_plan.model.times import duration
 from kstream_plan.plans.activity import Activity
 from kstream_plan.plans.caught_up_evidence import Fact, would_tell
-from kstream_plan.plans.design import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP
+from kstream_plan.plans.note_codes import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP
 from kstream_plan.plans.plan import READY_AT_FOLLOW_UP, Plan
 from kstream_plan.plans.simulated import Draws, range_of
 from kstream_plan.plans.timeline import cold_starts_of

@@ -37,15 +37,6 @@ from kstream_plan.plans.steps import Step
 from kstream_plan.plans.summary import DurationIs, LowerBounds
 from kstream_plan.plans.verdict import Verdict
 
-#: The code of a design's warning that what follows hangs on when left-over state is deleted: the planner then plays
-#: what else may be, and leaves the warning out if that comes to the same.
-LEFT_OVER_CLEANUP = "left-over-cleanup"
-#: The same of whether a follow-up comes before something else, or after it.
-LATE_FOLLOW_UP = "late-follow-up"
-#: The code of the warning that says what follows on either side of the session time-out.
-BACK_BEFORE_FENCED = "back-before-fenced"
-CLOSE_TO_TIME_OUT = "close-to-time-out"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:

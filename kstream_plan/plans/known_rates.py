@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from statistics import median
 from typing import NamedTuple
 
 from kstream_plan.model import Group, Rates
@@ -78,6 +77,8 @@ def _known(
         return KnownRate(given, given, given, among, among, 0, 0, at_least=False, sources=(GIVEN,))
     if not measured:
         return None
+    from statistics import median  # noqa: PLC0415 - loads random and fractions, and few rates are measured
+
     often = [intervals.get(of, 0) for of in measured]
     return KnownRate(
         median=median(measured.values()),

@@ -27,6 +27,15 @@ MOVES_AGAIN, TARGET_REFUSED = "moves-again", "target-refused"
 FROM_ROUNDS = frozenset(
     {COLD_STARTS, STATELESS_MOVES, THREAD_MOVES, KEPT_WORK, LEADER_LEFT, CONNECTOR_UNEVEN, MOVES_AGAIN, TARGET_REFUSED}
 )
+#: The code of a design's warning that what follows depends on when left-over state is deleted: the planner then plays
+#: what else may be, and leaves the warning out if that comes to the same.
+LEFT_OVER_CLEANUP = "left-over-cleanup"
+#: The same of whether a follow-up comes before something else, or after it.
+LATE_FOLLOW_UP = "late-follow-up"
+#: Members return before the broker has fenced those that crashed.
+BACK_BEFORE_FENCED = "back-before-fenced"
+#: A return is so close to the session time-out that either may come first.
+CLOSE_TO_TIME_OUT = "close-to-time-out"
 
 
 def warnings_first(notes: Iterable[Note]) -> tuple[Note, ...]:

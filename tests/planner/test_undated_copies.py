@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kstream_plan.model import Consumer, Instance, Snapshot
 from kstream_plan.model.scenario import Join, Leave, Scenario
 from kstream_plan.plans import Plan
-from kstream_plan.plans.design import LEFT_OVER_CLEANUP
+from kstream_plan.plans.note_codes import LEFT_OVER_CLEANUP
 from kstream_plan.plans.plan import MAYBE_READY
 from kstream_plan.simulation.bounces import bounce
 from kstream_plan.simulation.one_plan import plan

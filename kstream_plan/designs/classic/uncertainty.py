@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from kstream_plan.model import Group, GroupState, Note, Rates
 from kstream_plan.model.note import name_list
 from kstream_plan.plans import Place, Step
-from kstream_plan.plans.design import LATE_FOLLOW_UP, LEFT_OVER_CLEANUP
+from kstream_plan.plans.note_codes import LATE_FOLLOW_UP, LEFT_OVER_CLEANUP
 from kstream_plan.plans.plan import READY_AT_FOLLOW_UP
 
 

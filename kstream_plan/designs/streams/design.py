@@ -20,7 +20,8 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import Beginning, seated
 from kstream_plan.model.streams_group import BROKER_VERSIONS, GROUP_SETTINGS, BrokerGroup
 from kstream_plan.model.times import duration
-from kstream_plan.plans.design import BACK_BEFORE_FENCED, Design, Played
+from kstream_plan.plans.design import Design, Played
+from kstream_plan.plans.note_codes import BACK_BEFORE_FENCED
 from kstream_plan.plans.summary import DurationIs
 
 

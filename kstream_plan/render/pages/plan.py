@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from kstream_plan.model.settings import SETTINGS_GIVEN
 from kstream_plan.plans import Plan
-from kstream_plan.plans.design import BACK_BEFORE_FENCED
 from kstream_plan.plans.loads import copies_of_stateful, worst_loss
-from kstream_plan.plans.note_codes import EXPERT_CODES
+from kstream_plan.plans.note_codes import BACK_BEFORE_FENCED, EXPERT_CODES
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.plans.targets import without_target

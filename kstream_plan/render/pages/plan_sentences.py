@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kstream_plan.plans.cold_causes import cold_sentences, still_restoring
-from kstream_plan.plans.design import BACK_BEFORE_FENCED
+from kstream_plan.plans.note_codes import BACK_BEFORE_FENCED
 from kstream_plan.plans.plan import ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED, Left, shorter_than
 from kstream_plan.plans.targets import without_target
 from kstream_plan.plans.verdict import CauseCode

@@ -9,7 +9,6 @@ from __future__ import annotations
 import codecs
 import errno
 import gzip
-import html
 import io
 import os
 import re
@@ -247,6 +246,8 @@ def unescaped(text: str) -> str:
     for _ in range(2):
         if _ESCAPED.search(text) is None:
             return text
+        import html  # noqa: PLC0415 - has a table of 2,000 names, and few texts need one
+
         text = _ESCAPED.sub(lambda match: html.unescape(match[0]), text)
     return text
 
