@@ -91,7 +91,7 @@ def _loaded_then(name: str) -> Assign:
     return assign
 
 
-#: Every assignor by the name that ``--assignor`` takes; its package has the same name.
+#: Every assignor by the name that ``--set assignor`` takes; its package has the same name.
 ASSIGNORS: Mapping[str, Assignor] = MappingProxyType(
     {
         "high-availability": Assignor(_loaded_then("high-availability"), by_engine=True),

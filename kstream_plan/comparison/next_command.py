@@ -12,8 +12,10 @@ from kstream_plan.plans.remarks import change_option
 
 #: What is varied and has an option of its own; every other setting is one of ``--set``.
 _OWN_OPTIONS = (
-    *("assignor", "design"),
-    *("acceptable_recovery_lag", "max_warmup_replicas", "num_standby_replicas", "probing_rebalance_interval_ms"),
+    "acceptable_recovery_lag",
+    "max_warmup_replicas",
+    "num_standby_replicas",
+    "probing_rebalance_interval_ms",
 )
 _MAX_LEARNERS = "max_learners"
 
@@ -28,7 +30,7 @@ def next_command(alike: Sequence[SameOutcome]) -> Iterator[Note]:
     if names == ["plan"]:
         if changes[0].value.isprintable():
             yield Note("in-full", f"kstream-plan show {shlex.quote(changes[0].value)}")
-    elif change is not None and {*names} <= {*CONFIG_NAMES, *_OWN_OPTIONS, "protocol", _MAX_LEARNERS}:
+    elif change is not None and {*names} <= {*CONFIG_NAMES, "assignor", "design", "protocol", _MAX_LEARNERS}:
         words = " ".join(filter(None, (change_words(one, changes) for one in changes)))
         command = "simulate-scaleout" if change else "assign"
         yield Note("in-full", f"kstream-plan {command} SNAPSHOT{change} {words}")
@@ -40,8 +42,8 @@ def change_words(change: Change, changes: Sequence[Change]) -> str:
     design, learners = values.get("design", "learner"), values.get("max.learners")
     if name == _MAX_LEARNERS:
         return f"--design learner:max.learners={learners}" if design == "learner" else ""
-    if name == "design" and change.value == "learner" and learners is not None:
-        return ""
+    if name == "design":
+        return "" if change.value == "learner" and learners is not None else f"--design {shlex.quote(change.value)}"
     if name in _OWN_OPTIONS:
         return f"--{name.removesuffix('_ms').replace('_', '-')} {shlex.quote(change.value)}"
     return f"--set {shlex.quote(f'{change.name}={change.value}')}"

@@ -31,7 +31,7 @@ KEYS = frozenset(
     re.findall(
         r"\S+",
         """
-        acceptable-recovery-lag add all application-id as-of as-snapshot assignor baseline bootstrap-server by
+        acceptable-recovery-lag add all application-id as-of as-snapshot baseline bootstrap-server by
         color command-config configmap connect-config connect-log connect-status connect-url debug
         describe-text design expect-digest fail-on-changes fail-on-warning for from generation give-up-after
         group instance leader-log leave list max-snapshot-age max-warmup-replicas metrics names new

@@ -84,6 +84,12 @@ def _above_0(parse: Callable[[str], Any], message: str) -> Callable[[str], Any]:
     return parse_above_0
 
 
+def _assignors() -> Iterable[str]:
+    from kstream_plan.assignors import ASSIGNORS  # noqa: PLC0415 - not for what shows a saved plan
+
+    return sorted(ASSIGNORS)
+
+
 def _triggers() -> Iterable[str]:
     from kstream_plan.plans import Trigger  # noqa: PLC0415 - not for what shows a saved plan
 
@@ -152,6 +158,9 @@ OF_SNAPSHOTS: Mapping[str, OwnSetting] = {
 }
 #: What ``--set`` gives a command, by the attribute of its options.
 OF_COMMANDS: Mapping[str, OwnSetting] = {
+    "assignor": OwnSetting(
+        _one_of(_assignors), "balanced", "Assignor: high-availability (default), balanced, or planned (needs --target)."
+    ),
     "back": OwnSetting(_TRUTH, "true", "Go back to where the plan began."),
     "bounds": OwnSetting(_TRUTH, "true", "Also compute the minimum of state to restore."),
     "broker_version": OwnSetting(_text, "4.3", "Release of a streams group's brokers: 4.2, 4.3 or 4.4."),

@@ -174,7 +174,7 @@ def test_debug_shows_the_traceback_of_an_expected_error(reads: Any, capsys: pyte
         (["assign", "x", "--restore-rate", "5MB/s"], "divide bytes by the size of a record"),
         (["assign", "x", "--report", "png=x"], "--report: 'png' is not one of html, svg. Fix: write html=x or svg=x"),
         (["upgrade", "x", "--to", "streams-group"], "'streams-group' is not one of cooperative, streams, sessioned"),
-        (["assign", "x", "--assignor", "magic"], "'magic' is not one of"),
+        (["assign", "x", "--set", "assignor=magic"], "'magic' is not one of"),
         (["assign", "x", "--set", "trigger=follow-up"], "'follow-up' is not one of"),
         (["assign", "x", "--spark-conf", "a"], "'a' is not K=V"),
         (["assign", "x", "--set", "max.rounds=0"], "0 is below 1"),
@@ -311,7 +311,7 @@ def test_every_setting_is_an_option(reads: Any, capsys: pytest.CaptureFixture[st
     arguments = [
         part for name, (text, _) in given.items() for part in (f"--{name.removesuffix('_ms').replace('_', '-')}", text)
     ]
-    assert run(["assign", "x", "--output", "json", "--assignor", "balanced", *arguments]) == 0
+    assert run(["assign", "x", "--output", "json", "--set", "assignor=balanced", *arguments]) == 0
     assert json.loads(capsys.readouterr().out)["config"] == {name: value for name, (_, value) in given.items()}
 
 

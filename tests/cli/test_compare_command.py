@@ -50,7 +50,12 @@ def test_every_line_is_what_the_single_command_says(capsys: pytest.CaptureFixtur
     seen = 0
     for outcome in found:
         for one in outcome["alternatives"]:
-            options = ["--max-warmup-replicas", one["max.warmup.replicas"], "--assignor", one["assignor"]]
+            options = [
+                "--max-warmup-replicas",
+                one["max.warmup.replicas"],
+                "--set",
+                f"assignor={one['assignor']}",
+            ]
             same = ["--add", "2", "--set", "draws=3", "--set", "what.if=false", "--output", "json", "-q"]
             assert run(["simulate-scaleout", "scale-out", *options, *same]) == 0
             single = json.loads(capsys.readouterr().out)
@@ -120,7 +125,7 @@ def test_plans_of_different_snapshots_are_refused(tmp_path: Path, capsys: pytest
         (["--vary", "max.warmup.replicas=2"], "--vary is for snapshots"),
         (["--add", "2"], "--add is for snapshots"),
         (["--max-warmup-replicas", "9"], "--max-warmup-replicas is for snapshots"),
-        (["--assignor", "balanced"], "--assignor is for snapshots"),
+        (["--set", "assignor=balanced"], "--set assignor is for snapshots"),
         (["--set", "max.rounds=9"], "--set max.rounds is for snapshots"),
         ([], "one plan alone has nothing to compare with"),
     ],

@@ -113,7 +113,7 @@ CHANGES = {
     "probing.rebalance.interval.ms=60000": "--probing-rebalance-interval 60000",
     "session.timeout.ms=30000": "--set session.timeout.ms=30000",
     "rack.aware.assignment.traffic_cost=3": "--set rack.aware.assignment.traffic_cost=3",
-    "assignor=balanced balance.factor=2": "--assignor balanced --set balance.factor=2",
+    "assignor=balanced balance.factor=2": "--set assignor=balanced --set balance.factor=2",
     "max.learners=4": "--design learner:max.learners=4",
     "design=learner max.learners=4": "--design learner:max.learners=4",
     "design=classic max.learners=4": "--design classic",

@@ -151,7 +151,10 @@ def test_the_table(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
             ["simulate", "even", SCENARIO, *ALL, "--max-learners", "2"],
             "a connect group cannot be planned by --design l",
         ),
-        (["simulate", "even", SCENARIO, *ALL, "--assignor", "balanced"], "--assignor goes with --design classic"),
+        (
+            ["simulate", "even", SCENARIO, *ALL, "--set", "assignor=balanced"],
+            "--set assignor goes with --design classic",
+        ),
     ],
 )
 def test_what_cannot_be_set_beside_each_other(

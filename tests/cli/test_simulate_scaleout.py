@@ -131,7 +131,7 @@ def test_an_id_unlike_the_others_is_a_warning(capsys: pytest.CaptureFixture[str]
         ([], "no instance joins or stops"),
         (["--add", "1", "--to", "5"], "cannot be combined"),
         (["--add", "1", "--set", "lags.tolerance=1m"], "goes with lag rows"),
-        (["--add", "1", "--set", "balance.factor=2"], "--set balance.factor goes with --assignor balanced"),
+        (["--add", "1", "--set", "balance.factor=2"], "--set balance.factor goes with --set assignor=balanced"),
         (["--remove", "i1", "--new", "threads=9"], "--new threads is for new instances, and none joins"),
         (["--remove", "i1", "--new", "rack=zz"], "--new rack is for new instances, and none joins"),
         (["--remove", "i1", "--new", "at=5m"], "--new at is for new instances, and none joins"),

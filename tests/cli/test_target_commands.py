@@ -180,8 +180,8 @@ def test_a_file_that_would_not_count_is_told_by_its_code(capsys: pytest.CaptureF
 
 def test_a_target_goes_with_its_assignor(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["simulate-scaleout", "snapshot.json", "--add", "2", "--target", "target.properties"]) == 2
-    assert "--target goes with --assignor planned" in error(capsys)
-    words = ["simulate-scaleout", "snapshot.json", "--add", "2", "--assignor", "planned", "--target", "none"]
+    assert "--target goes with --set assignor=planned" in error(capsys)
+    words = ["simulate-scaleout", "snapshot.json", "--add", "2", "--set", "assignor=planned", "--target", "none"]
     assert run(words) == 1
     assert "none: cannot read the file: No such file or directory. Fix: check the path" in error(capsys)
 
@@ -190,7 +190,7 @@ def test_a_target_goes_with_its_assignor(capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.usefixtures("spark")
 @pytest.mark.xdist_group("spark")
 def test_a_file_that_never_counts_is_what_the_answer_begins_with(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["snapshot.json", "--add", "3", "--assignor", "planned", "--target", "target.properties"]
+    words = ["snapshot.json", "--add", "3", "--set", "assignor=planned", "--target", "target.properties"]
     words += ["--restore-rate", "20000/s", "--set", "now=2026-11-25T21:41:00Z", "--set", "draws=1"]
     assert run(["simulate-scaleout", *words, "--out", "planned.json"]) == 0
     panel = " ".join(capsys.readouterr().out.partition("╰")[0].replace("│", " ").split())
@@ -212,8 +212,8 @@ def test_a_file_that_never_counts_is_what_the_answer_begins_with(capsys: pytest.
 def test_why_it_takes_until_the_file_expires_is_said(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     # the file has five slots, and the group three instances
     words = [
-        "--assignor",
-        "planned",
+        "--set",
+        "assignor=planned",
         "--target",
         "target.properties",
         "--restore-rate",

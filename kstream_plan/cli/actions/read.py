@@ -79,11 +79,11 @@ def check_before_reading(
         and options.assignor != "balanced"
         and "learner" not in options.designs
     ):
-        message = "--set balance.factor goes with --assignor balanced, or --design learner"
+        message = "--set balance.factor goes with --set assignor=balanced, or --design learner"
         raise UsageError(message, fix="give both, or leave it out")
     target = getattr(options.command_line, "target", None)
     if target is not None and FOLLOWS_A_FILE not in (options.assignor, *getattr(options, "assignors_varied", ())):
-        message = f"--target goes with --assignor {FOLLOWS_A_FILE}"
+        message = f"--target goes with --set assignor={FOLLOWS_A_FILE}"
         raise UsageError(message, fix="give both, or leave it out")
     keys = [(design.name, key) for design in options.design or () for key, _ in design.options or (("", ""),)]
     if len(set(keys)) < len(keys):
@@ -162,7 +162,7 @@ def _accept(outcome: Outcome, options: PlansSnapshots, protocols: Collection[str
         message = f"is a {kind}, which this command does not take"
         error = SnapshotError(message, where=place, fix=f"give it to {takers}", application_id=application_id)
     elif (options.assignor, options.protocol) != _DEFAULTS:
-        message = f"is a {protocol} group: there {_DECIDES[protocol]} decides, not --assignor and --set protocol"
+        message = f"is a {protocol} group: there {_DECIDES[protocol]} decides, not --set assignor or protocol"
         error = SnapshotError(message, where=place, fix="leave them out", application_id=application_id)
     return error or outcome
 

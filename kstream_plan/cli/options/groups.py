@@ -11,12 +11,11 @@ from typing import Annotated, Any
 
 import typer
 
-from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import Options
 from kstream_plan.cli.options.running import Limited, Spark
 from kstream_plan.cli.options.settings import Settings
-from kstream_plan.cli.options.values import fixable, one_of
+from kstream_plan.cli.options.values import fixable
 from kstream_plan.cli.panels import INPUT, PLANNING
 from kstream_plan.designs import DESIGNS
 from kstream_plan.documents.given_design import GivenDesign, parse_design
@@ -96,9 +95,7 @@ class Measuring(Options, panel=INPUT):
 class Deciding(Options, panel=PLANNING):
     """Who decides, and how the group gets there."""
 
-    assignor: Annotated[
-        str, typer.Option("--assignor", **one_of(sorted(ASSIGNORS)), help="Assignor that decides who gets which task.")
-    ] = _USUAL.assignor
+    assignor: str = _USUAL.assignor
     protocol: str = _USUAL.protocol
     design: Annotated[
         list[GivenDesign] | None,
@@ -136,7 +133,7 @@ class Following(Options, panel=PLANNING):
 
     target: Annotated[
         Path | None,
-        typer.Option("--target", hidden=True, metavar="FILE", help="Target file that --assignor planned follows."),
+        typer.Option("--target", hidden=True, metavar="FILE", help="Target file that --set assignor=planned follows."),
     ] = None
 
     @cached_property
