@@ -113,10 +113,13 @@ COMMANDS: Mapping[str, CommandHelp] = MappingProxyType(
         ),
         "snapshot": CommandHelp(
             "Make a snapshot from logs or a cluster",
-            "Reads logs of the instances, or asks the brokers. Most other commands start from a snapshot.",
+            "Reads logs of all instances or workers, plain or gzip, or asks the brokers. A file's KIND, which its "
+            "content tells as a rule, is leader-log, connect-log, connect-status (JSON of GET "
+            "/connectors?expand=status&expand=info) or describe-text (kafka-streams-groups.sh --describe: --members, "
+            "--state and --offsets, best --verbose).",
             (
-                "snapshot --leader-log orders.log --streams-config app.properties --out orders.json",
-                "snapshot --leader-log orders.log --list",
+                "snapshot orders.log --streams-config app.properties --out orders.json",
+                "snapshot orders.log --list",
                 "snapshot --bootstrap-server broker:9092 --group orders --topology topology.txt",
             ),
         ),

@@ -115,7 +115,8 @@ class PanelledCommand(TyperCommand):
 
     def modern_words(self, words: Sequence[str]) -> ModernWords:
         """Return words of the command line with today's names of options, and a warning for each old one."""
-        return modern_words(words, {name for item in self._options if not item.is_flag for name in item.opts})
+        arguments = {str(item.name) for item in self.params if item.param_type_name == "argument"}
+        return modern_words(words, arguments.union(*(item.opts for item in self._options if not item.is_flag)))
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; if it is verbose, say before what a file or the environment gives it."""

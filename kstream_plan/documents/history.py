@@ -361,7 +361,7 @@ def _content(file: LocalFile) -> bytes:
 def _rows_of(content: bytes, name: str) -> Iterator[tuple[Row, str]]:
     head = unzipped_head(content, name)
     if is_a_log(head.content):
-        fix = "make a history of it: kstream-plan snapshot --leader-log LOG --all --out history.jsonl"
+        fix = "make a history of it: kstream-plan snapshot LOG --all --out history.jsonl"
         raise SnapshotError("is a log, not a history", where=printable(name), fix=fix)
     form = form_of(head, name, is_a_log)
     if form is Form.PARQUET:

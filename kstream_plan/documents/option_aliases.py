@@ -11,7 +11,7 @@ from typing import NamedTuple
 class Alias(NamedTuple):
     """What an old option is called now.
 
-    option: the option.
+    option: the option; without dashes the argument of that name.
     prefix: what stands before the value there.
     value: that of a flag; empty: the old option takes one.
     others: prefixes that count instead where what stands before their colon is on the command line.
@@ -27,7 +27,8 @@ class Alias(NamedTuple):
     def words(self, value: str, line: Sequence[str]) -> list[str]:
         """Return how the value is given now, in this command line."""
         prefixes = [prefix for prefix in self.others if any(prefix.partition(":")[0] in word for word in line)]
-        return [word for prefix in prefixes or [self.prefix] for word in (self.option, f"{prefix}{value}")]
+        options = [self.option] if self.option.startswith("--") else []
+        return [word for prefix in prefixes or [self.prefix] for word in (*options, f"{prefix}{value}")]
 
 
 #: What was an option of its own and is one of ``--set``.
@@ -79,6 +80,8 @@ ALIASES: Mapping[str, Alias] = {
     "--final": Alias("--as-snapshot", is_implied=True),
     "--plain": Alias("--color", value="never"),
     "--master": Alias("--spark-conf", "spark.master="),
+    "--leader-log": Alias("files"),
+    **{f"--{kind}": Alias("files", f"{kind}=") for kind in ("connect-log", "connect-status", "describe-text")},
     "--end-offsets": Alias("--metrics", "end="),
     "--start-offsets": Alias("--metrics", "start="),
     "--lags": Alias("--metrics", "rows="),
@@ -97,7 +100,10 @@ class ModernWords(NamedTuple):
 
 
 def modern_words(words: Sequence[str], with_value: Collection[str]) -> ModernWords:
-    """Return a command line with today's name for every old option; ``with_value``: the command's that take a value."""
+    """Return a command line with today's name for every old option.
+
+    ``with_value``: the command's options that take a value, and its arguments. Its own option is no old one.
+    """
     modern: list[str] = []
     warnings: list[str] = []
     rest: Iterator[str] = iter(words)
@@ -107,7 +113,7 @@ def modern_words(words: Sequence[str], with_value: Collection[str]) -> ModernWor
             break
         old, equals, value = word.partition("=")
         alias = ALIASES.get(old)
-        if alias is not None and alias.option in with_value:
+        if alias is not None and alias.option in with_value and old not in with_value:
             if alias.is_implied:
                 warnings.append(f"{old} goes with the next release: {alias.option} says it")
                 continue

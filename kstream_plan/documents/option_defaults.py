@@ -32,8 +32,8 @@ KEYS = frozenset(
         r"\S+",
         """
         acceptable-recovery-lag add all application-id as-of as-snapshot baseline bootstrap-server by
-        color command-config configmap connect-config connect-log connect-status connect-url debug
-        describe-text design expect-digest fail-on-changes fail-on-warning for from generation give-up-after
+        color command-config configmap connect-config connect-url debug
+        design expect-digest fail-on-changes fail-on-warning for from generation give-up-after
         group instance leader-log leave list max-snapshot-age max-warmup-replicas metrics names new
         num-standby-replicas out output policy probing-rebalance-interval quiet remove replay report
         require-generation require-warm restart restore-rate round scenario set sort spark-conf stay stores
@@ -146,6 +146,8 @@ class DefaultsFile(NamedTuple):
 def _nearest(name: str, names: Collection[str]) -> str:
     """Return how to write the name that was probably meant; empty: none is near."""
     if alias := ALIASES.get(f"--{name.strip('-').replace('_', '-')}"):
+        if not alias.option.startswith("--"):
+            return "leave it out, and give the file on the command line"
         return f'write {alias.option[2:]} = ["{alias.prefix}…"]'
     matches = get_close_matches(name.lower().replace("_", "-").strip("-"), sorted(names), n=1)
     return f"write {matches[0]}" if matches else ""

@@ -166,7 +166,7 @@ def drain_workers(
 def _doubts(cluster: ConnectGroup, as_read: Sequence[Note]) -> Iterator[Note]:
     """Yield why more may stand unassigned than a plan says: a delay may run that it does not know of."""
     if cluster.leader is None:
-        message = "Who leads, and whether a delay runs already, is unknown: the workers' logs tell (--connect-log)"
+        message = "Who leads, and whether a delay runs already, is unknown: the workers' logs tell (snapshot FILE)"
         yield Note("leader-unknown", message)
         return
     yield from (note for note in as_read if note.code == DELAY_UNKNOWN)

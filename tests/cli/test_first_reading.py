@@ -49,7 +49,7 @@ def test_who_crashes_or_stops_does_not_leave() -> None:
 def test_a_plan_that_begins_later_says_that_nothing_was_seen_since() -> None:
     """Tasks that the last known rebalance revoked count as unassigned until then."""
     log, settings = EXAMPLES / "leader-log" / "orders.log", EXAMPLES / "leader-log" / "app.properties"
-    run_in("classic-5", f"snapshot --leader-log {log} --streams-config {settings} --out moving.json")
+    run_in("classic-5", f"snapshot {log} --streams-config {settings} --out moving.json")
     assert "when the plan begins, if no rebalance came after 2026-11-21 13:01:42 UTC: none was seen." in said(
         "assign moving.json --set now=2026-11-21T13:10:00Z"
     )
@@ -110,7 +110,7 @@ def test_a_setting_that_would_help_a_rule_says_how_long_the_plan_then_takes_and_
 
 def test_generations_of_a_log_without_their_numbers_have_one_number_in_every_command() -> None:
     log, settings = EXAMPLES / "scale-out" / "leader.log.gz", EXAMPLES / "scale-out" / "app.properties"
-    source = f"--leader-log {log} --streams-config {settings}"
+    source = f"{log} --streams-config {settings}"
     listed = said(f"snapshot {source} --list")
     assert "2026-11-21 13:00:17 1 join 3" in listed
     assert "2026-11-21 13:11:34 23 follow-up 5" in listed
@@ -160,7 +160,7 @@ def test_check_gives_json_and_markdown_as_every_command_does() -> None:
 
 def test_a_streams_group_that_scales_out_starts_tasks_cold_because_it_has_no_warm_ups() -> None:
     group = EXAMPLES / "streams-group"
-    files = f"--describe-text {group}/group.txt --topology {group}/topology.txt"
+    files = f"{group}/group.txt --topology {group}/topology.txt"
     run_in("classic-5", f"snapshot {files} --set broker.version=4.2 --out streams.json")
     text = said("simulate-scaleout streams.json --add 1 --set draws=1")
     assert (

@@ -33,7 +33,7 @@ OF_THEIR_OWN = {
     ("diff", "--from"): "a generation or a time",
     ("diff", "--to"): "a generation or a time",
     ("snapshot", "--to"): "up to this time",
-    ("snapshot", "--generation"): "connect-log",
+    ("snapshot", "--generation"): "workers'",
     ("upgrade", "--to"): "Protocol",
     ("upgrade", "--add"): "default: 2",
     ("compare", "--scenario"): "compared",
@@ -128,7 +128,7 @@ def test_every_setting_has_an_option_within_its_range() -> None:
 @pytest.mark.parametrize(
     ("given", "meant"),
     [
-        (["snapshot", "orders.log"], "kstream-plan snapshot --leader-log orders.log"),
+        (["snapshot", "orders.log", "--connect-lg", "x"], "kstream-plan snapshot orders.log connect-log=x"),
         (["asign", "a file.json"], "kstream-plan assign 'a file.json'"),
         (["assign", "x.json", "--restor-rate=5/s"], "kstream-plan assign x.json --restore-rate=5/s"),
         (["helpp"], "kstream-plan help"),

@@ -24,7 +24,7 @@ from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers.metric_texts import GROUP, leads, text
 
 REAL = Path(__file__).parents[1] / "real" / "metrics"
-LOG = ["snapshot", "--leader-log", str(REAL / "leader.log.gz"), "--application-id", "m.app"]
+LOG = ["snapshot", str(REAL / "leader.log.gz"), "--application-id", "m.app"]
 WARM_UP = ["--as-of", "2026-11-22T13:58:20Z", "--metrics", str(REAL / "captures" / "04-warmup.*")]
 ENDS = ["--metrics", str(REAL / "changelog_ends.jsonl.gz")]
 #: When the group was as it is told.

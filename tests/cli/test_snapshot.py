@@ -41,7 +41,7 @@ def config(tmp_path: Path) -> str:
 @pytest.mark.parametrize("scenario", captured.SCENARIOS)
 def test_the_list_shows_every_generation(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
     log = str(captured.REAL / scenario / "leader.log.gz")
-    shown, said = snapshot(capsys, "--leader-log", log, "--list")
+    shown, said = snapshot(capsys, log, "--list")
     assert said == ""
     assert_golden(f"history/{scenario}.txt", shown.replace(log, "leader.log.gz"))
 
@@ -50,23 +50,23 @@ def test_the_list_of_two_applications_names_them(tmp_path: Path, capsys: pytest.
     path = tmp_path / "both.log"
     both = [*log_layouts.finished("scale-out-standbys"), *log_layouts.finished("scale-out-traffic")]
     path.write_bytes(log_layouts.laid_out(both, log_layouts.compose))
-    shown, said = snapshot(capsys, "--leader-log", str(path), "--list", "--from", "2026-11-21T13:07:30Z")
+    shown, said = snapshot(capsys, str(path), "--list", "--from", "2026-11-21T13:07:30Z")
     assert said == ""
     assert_golden("history/two-applications.txt", shown.replace(str(path), "both.log"))
 
 
 def test_several_applications_give_the_newest_of_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     logs = [str(captured.REAL / scenario / "leader.log.gz") for scenario in captured.SCENARIOS]
-    shown, _ = snapshot(capsys, "--leader-log", *logs)
+    shown, _ = snapshot(capsys, *logs)
     newest = [captured.rows(scenario, "inputs")[-1] for scenario in captured.SCENARIOS]
     expected = sorted((row["application_id"], row["captured_at"]) for row in newest)
     assert [(row["application_id"], row["captured_at"]) for row in rows(shown)] == expected
-    shown, _ = snapshot(capsys, "--leader-log", *logs, "--application-id", "S2*")
+    shown, _ = snapshot(capsys, *logs, "--application-id", "S2*")
     assert [row["application_id"] for row in rows(shown)] == ["S2b"]
 
 
 def test_the_newest_generation_is_the_snapshot(config: str, capsys: pytest.CaptureFixture[str]) -> None:
-    shown, said = snapshot(capsys, "--leader-log", LOG, "--streams-config", config)
+    shown, said = snapshot(capsys, LOG, "--streams-config", config)
     (row,) = rows(shown)
     assert row["captured_at"] == captured.rows("scale-out-traffic", "inputs")[-1]["captured_at"]
     assert row["config"] == {"acceptable_recovery_lag": 100, "rack_aware_assignment_tags": ["zone", "cluster"]}
@@ -75,22 +75,22 @@ def test_the_newest_generation_is_the_snapshot(config: str, capsys: pytest.Captu
 
 
 def test_a_log_takes_the_settings_of_its_application(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shown, _ = snapshot(capsys, "--leader-log", LOG)
+    shown, _ = snapshot(capsys, LOG)
     name = json.loads(shown)["application_id"]
     path = tmp_path / f"{name}.properties"
     path.write_text("num.standby.replicas=3\n")
     for given in (str(path), f"{name}={path}", str(tmp_path)):
-        shown, said = snapshot(capsys, "--leader-log", LOG, "--streams-config", given)
+        shown, said = snapshot(capsys, LOG, "--streams-config", given)
         assert json.loads(shown)["config"] == {"num_standby_replicas": 3}
         assert "Kafka's defaults" not in said
-    shown, said = snapshot(capsys, "--leader-log", LOG, "--streams-config", f"other={path}")
+    shown, said = snapshot(capsys, LOG, "--streams-config", f"other={path}")
     assert json.loads(shown)["config"] == {}
     assert "--streams-config other=… is for an application that is not there" in said
     assert f"--streams-config holds nothing for {name}: Kafka's defaults will count" in said
 
 
 def test_warnings_say_what_it_costs(capsys: pytest.CaptureFixture[str]) -> None:
-    _, said = snapshot(capsys, "--leader-log", LOG)
+    _, said = snapshot(capsys, LOG)
     assert [line.partition("warning: ")[2][:60].strip() for line in said.splitlines()] == [
         "the log does not contain the configuration: Kafka's defaults",
         "no generation numbers: they are counted from 1",
@@ -102,7 +102,7 @@ def test_a_configuration_without_settings_that_matter_is_said_so(
 ) -> None:
     path = tmp_path / "app.properties"
     path.write_text("application.id=orders\n")
-    _, said = snapshot(capsys, "--leader-log", LOG, "--streams-config", str(path))
+    _, said = snapshot(capsys, LOG, "--streams-config", str(path))
     assert [line.partition("warning: ")[2] for line in said.splitlines()] == [
         f"{path} sets nothing that the assignor goes by: Kafka's defaults will count",
         "no generation numbers: they are counted from 1",
@@ -126,7 +126,7 @@ def test_a_configuration_without_settings_that_matter_is_said_so(
 def test_a_time_or_a_range_is_chosen(
     arguments: list[str], generations: list[int], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shown, _ = snapshot(capsys, "--leader-log", LOG, *arguments)
+    shown, _ = snapshot(capsys, LOG, *arguments)
     times = [row["captured_at"] for row in captured.rows("scale-out-traffic", "inputs")]
     assert [row["captured_at"] for row in rows(shown)] == [times[number - 1] for number in generations]
 
@@ -136,7 +136,7 @@ def test_the_time_that_is_asked_for_is_now(until: str, likely: int, capsys: pyte
     """A copy that is a few seconds old may have caught up; one that is a probing interval old likely has."""
     log, settings = (str(captured.REAL / "more" / "fresh" / name) for name in ("leader.log.gz", "app.properties"))
     until = f"2026-11-22T{until}Z"
-    shown, _ = snapshot(capsys, "--leader-log", log, "--streams-config", settings, "--as-of", until)
+    shown, _ = snapshot(capsys, log, "--streams-config", settings, "--as-of", until)
     (row,) = rows(shown)
     assert (row["captured_at"], row["known_until"]) == ("2026-11-22T12:30:44.919Z", until)
     (leaving,) = [instance["process_id"] for instance in row["instances"] if instance["host"] == "i3"]
@@ -148,21 +148,21 @@ def test_the_time_that_is_asked_for_is_now(until: str, likely: int, capsys: pyte
     assert "end-offsets-of-start" in codes, "nothing had been written when it was decided"
 
 
-def test_several_logs_after_one_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_logs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     records = log_layouts.records("scale-out-traffic")
     for host in ("i1", "i2", "i3", "i4"):
         own = [record for record in records if record.host == host]
         (tmp_path / f"{host}.log").write_bytes(log_layouts.laid_out(own, log_layouts.kubectl_timestamps))
     files = sorted(map(str, tmp_path.glob("*.log")))
-    expected, _ = snapshot(capsys, "--leader-log", LOG, "--all")
-    assert snapshot(capsys, "--leader-log", *files, "--all")[0] == expected
-    assert snapshot(capsys, "--all", *(word for file in files for word in ("--leader-log", file)))[0] == expected
+    expected, _ = snapshot(capsys, LOG, "--all")
+    assert snapshot(capsys, *files, "--all")[0] == expected
+    assert snapshot(capsys, files[0], "--all", *files[1:])[0] == expected
 
 
 @pytest.mark.parametrize("ending", [".json", ".jsonl", ".json.gz", ".jsonl.gz"])
 def test_out_writes_a_file_and_nothing_else(ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / f"history{ending}"
-    shown, _ = snapshot(capsys, "--leader-log", LOG, "--all", "--out", str(out))
+    shown, _ = snapshot(capsys, LOG, "--all", "--out", str(out))
     assert shown == ""
     assert [path.name for path in tmp_path.iterdir()] == [out.name]
     content = out.read_bytes()
@@ -174,7 +174,7 @@ def test_a_failure_leaves_the_file_as_it_was(tmp_path: Path, capsys: pytest.Capt
     out, log = tmp_path / "x.json", tmp_path / "cut.log"
     out.write_text(before := '{"application_id": "before", "instances": []}')
     log.write_bytes(gzip.decompress(Path(LOG).read_bytes())[:3_000])
-    shown, said = snapshot(capsys, "--leader-log", str(log), "--out", str(out), code=1)
+    shown, said = snapshot(capsys, str(log), "--out", str(out), code=1)
     assert (shown, out.read_text()) == ("", before)
     assert said.startswith(f"kstream-plan: error: {log}: no decision of Kafka Streams")
 
@@ -182,15 +182,14 @@ def test_a_failure_leaves_the_file_as_it_was(tmp_path: Path, capsys: pytest.Capt
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "Fix: kstream-plan snapshot --leader-log FILE"),
-        (["app.log"], "Fix: kstream-plan snapshot --leader-log app.log"),
-        (["--leader-log", LOG, "--as-of", "2026-11-21T13:00:00Z", "--all"], "give one of them"),
-        (["--leader-log", LOG, "--as-of", "noon"], "'noon' is not a time"),
-        (["--leader-log", LOG, "--from", "noon"], "--from: 'noon' is not a time"),
-        (["--leader-log", LOG, "--as-of", "13:00"], "--as-of: '13:00' is a time of day without its date"),
-        (["--leader-log", "none.log", "--as-of", "noon"], "--as-of: 'noon' is not a time"),
-        (["--leader-log", LOG, "--out", "x.parquet"], "end it in one of .json"),
-        (["--leader-log", LOG, "--out", "x.json", "--list"], "leave out --out, or --list"),
+        ([], "Fix: kstream-plan snapshot FILE"),
+        ([LOG, "--as-of", "2026-11-21T13:00:00Z", "--all"], "give one of them"),
+        ([LOG, "--as-of", "noon"], "'noon' is not a time"),
+        ([LOG, "--from", "noon"], "--from: 'noon' is not a time"),
+        ([LOG, "--as-of", "13:00"], "--as-of: '13:00' is a time of day without its date"),
+        (["none.log", "--as-of", "noon"], "--as-of: 'noon' is not a time"),
+        ([LOG, "--out", "x.parquet"], "end it in one of .json"),
+        ([LOG, "--out", "x.json", "--list"], "leave out --out, or --list"),
     ],
 )
 def test_wrong_usage(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -202,12 +201,12 @@ def test_wrong_usage(arguments: list[str], message: str, capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--leader-log", "none.log"], "none.log: does not exist"),
-        (["--leader-log", LOG, "--application-id", "other"], "the logs hold 'S7'"),
-        (["--leader-log", LOG, "--from", "2027-01-01"], "is not a time"),
-        (["--leader-log", LOG, "--from", "2027-01-01T00:00:00Z"], "the logs hold 2026-11-21T13:07:58.674Z to"),
-        (["--leader-log", "s3a://bucket/app.log"], "copy the log here"),
-        (["--leader-log", LOG, "--names", "none.yaml"], "check --names"),
+        (["none.log"], "none.log: does not exist"),
+        ([LOG, "--application-id", "other"], "the logs hold 'S7'"),
+        ([LOG, "--from", "2027-01-01"], "is not a time"),
+        ([LOG, "--from", "2027-01-01T00:00:00Z"], "the logs hold 2026-11-21T13:07:58.674Z to"),
+        (["s3a://bucket/app.log"], "copy the log here"),
+        ([LOG, "--names", "none.yaml"], "check --names"),
     ],
 )
 def test_bad_input(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -226,7 +225,7 @@ def test_assign_says_what_to_do_with_a_log(layout: Any, tmp_path: Path, capsys: 
     assert run(["assign", str(log)]) == 1
     assert capsys.readouterr().err == (
         f"kstream-plan: error: {log}: this is a log, not a snapshot. Fix: make a snapshot of it: "
-        f"kstream-plan snapshot --leader-log {log} | kstream-plan assign -\n"
+        f"kstream-plan snapshot {log} | kstream-plan assign -\n"
     )
 
 
@@ -234,9 +233,9 @@ def test_names_from_a_log_cannot_drive_a_terminal(tmp_path: Path, capsys: pytest
     log = tmp_path / "evil.log"
     text = log_layouts.text("scale-out-traffic").replace("S7-", "S7\x1b[31m\x07\x9b2J-")
     log.write_text(text, encoding="utf-8")
-    shown, said = snapshot(capsys, "--leader-log", str(log), "--list", "--application-id", "S7*")
+    shown, said = snapshot(capsys, str(log), "--list", "--application-id", "S7*")
     assert not {"\x1b", "\x07", "\x9b"} & set(shown + said)
-    shown, said = snapshot(capsys, "--leader-log", str(log))
+    shown, said = snapshot(capsys, str(log))
     assert not {"\x1b", "\x07", "\x9b"} & set(shown + said)
     assert rows(shown)[0]["application_id"] == "S7\x07\x9b2J"
 
@@ -244,7 +243,7 @@ def test_names_from_a_log_cannot_drive_a_terminal(tmp_path: Path, capsys: pytest
 def test_neither_spark_nor_a_broker_s_library_is_loaded() -> None:
     code = (
         "import sys; from kstream_plan.cli import run; "
-        f"run(['snapshot', '--leader-log', {LOG!r}, '--list']); "
+        f"run(['snapshot', {LOG!r}, '--list']); "
         "print(sorted({name.partition('.')[0] for name in sys.modules} & {'pyspark', 'py4j', 'pyarrow', 'kafka'}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -257,7 +256,7 @@ def test_a_log_goes_through_a_pipe_into_a_plan(
 ) -> None:
     import io
 
-    text, _ = snapshot(capsys, "--leader-log", LOG, "--as-of", "2026-11-21T13:08:34.076Z", "--streams-config", config)
+    text, _ = snapshot(capsys, LOG, "--as-of", "2026-11-21T13:08:34.076Z", "--streams-config", config)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     assert run(["assign", "-", "--output", "json"]) == 0
     plan = json.loads(capsys.readouterr().out)
@@ -269,13 +268,13 @@ def test_what_was_written_is_said_and_standard_output_stays_empty(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "orders.json"
-    shown, said = snapshot(capsys, "--leader-log", LOG, "--out", str(out))
+    shown, said = snapshot(capsys, LOG, "--out", str(out))
     row = json.loads(out.read_text())
     sizes = f"{len(row['instances'])} instances, {len(row['tasks'])} tasks"
     name = row["application_id"]
     assert shown == ""
     assert said.splitlines()[-1] == f"kstream-plan: wrote {name} ({sizes}) to {out}", "of no generation that is known"
     out = tmp_path / "history.jsonl"
-    shown, said = snapshot(capsys, "--leader-log", LOG, "--all", "--out", str(out))
+    shown, said = snapshot(capsys, LOG, "--all", "--out", str(out))
     number = len(rows(out.read_text()))
     assert said.splitlines()[-1] == f"kstream-plan: wrote {number} snapshots of {name} to {out}"

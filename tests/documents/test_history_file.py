@@ -35,7 +35,7 @@ PAIRS = [
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The histories that ``snapshot --leader-log --all`` writes of the captured logs, one file per scenario."""
+    """The histories that ``snapshot --all`` writes of the captured logs, one file per scenario."""
     path = tmp_path_factory.mktemp("histories")
     for scenario in captured.SCENARIOS:
         log = str(captured.REAL / scenario / "leader.log.gz")

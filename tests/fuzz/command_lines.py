@@ -140,7 +140,6 @@ _FITTING: dict[str, list[str]] = {
     "--streams-config": ["app.properties", FILE],
     "--baseline": ["plan.json", FILE],
     "--leader-log": ["leader.log", FILE],
-    "--connect-log": ["connect.log", FILE],
     "--connect-config": ["connect.properties", FILE],
     "--generation": ["7", "8", "99"],
     "--vary": ["max.warmup.replicas=2,4", "num.standby.replicas=0,1", "assignor=balanced,x", "=", "a=b,"],
@@ -187,11 +186,11 @@ _POSITIONAL: dict[str, list[list[str]]] = {
         [FILE, "--to", "streams", "--set", "broker.version=4.3", "--draws", "1"],
     ],
     "snapshot": [
-        ["--leader-log", "leader.log"],
-        ["--leader-log", FILE],
-        ["--connect-log", "connect.log"],
-        ["--connect-log", FILE],
-        ["--connect-status", "connect-status.json"],
+        ["leader.log"],
+        [FILE],
+        ["connect.log"],
+        ["connect-log=connect.log", FILE],
+        ["connect-status.json"],
     ],
     "compare": [
         ["snapshot.json", "--vary", "max.warmup.replicas=1,4"],
@@ -290,7 +289,7 @@ def _content(command: str, arguments: list[str], chance: random.Random) -> bytes
     files = _files()
     before = arguments[arguments.index(FILE) - 1] if FILE in arguments[1:] else ""
     if command == "snapshot":
-        log = "connect.log" if before == "--connect-log" else "leader.log"
+        log = "connect.log" if before.startswith("connect-log=") else "leader.log"
         return mutations.packed(mutations.text(files[log], chance), chance)
     if before == "--policy":
         return mutations.text(files["policy.yaml"], chance)

@@ -40,7 +40,7 @@ COMMANDS: dict[str, list[str]] = {
     "check": ["check", "PLAN"],
     "diff": ["diff", "PLAN"],
     "schema": ["schema", "plan"],
-    "snapshot": ["snapshot", "--leader-log", _LOG, "--all", "--out", "out.json"],
+    "snapshot": ["snapshot", _LOG, "--all", "--out", "out.json"],
     "assign": ["assign", _SNAPSHOT, "--out", "out.json"],
     "check-snapshot": ["check", _SNAPSHOT, "--out", "out.json"],
     "simulate-scaleout": ["simulate-scaleout", _SNAPSHOT, "--add", "1", "--set", "draws=20", "--out", "out.json"],

@@ -102,7 +102,7 @@ class Asker:
 
     def _read(self, source: str, running: Iterable[str]) -> list[str]:
         if source == "log":
-            return ["--leader-log", *map(str, self._application.logs)]
+            return [*map(str, self._application.logs)]
         if source == "brokers":
             return [*self._group, "--set", "offsets.topic=true"]
         return [*self._group, "--metrics", str(self._scraped(running))]

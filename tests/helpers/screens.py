@@ -98,7 +98,7 @@ _LARGE = {
 _RECORDED = {
     "diff-plan-history": "diff said.json history.jsonl --from 2026-11-22T12:26:38.227Z",
     "diff-plan-other-history": "diff said.json history.jsonl --from 2",
-    "snapshot-list": "snapshot --leader-log leader.log.gz --list",
+    "snapshot-list": "snapshot leader.log.gz --list",
 }
 _STREAMS = {
     "assign": "assign joined.json",
@@ -119,7 +119,7 @@ _CONNECT = {
     "diff": "diff before.json joined.json",
     "upgrade": "upgrade compatible.json --to sessioned",
 }
-_LISTED = {"snapshot-list": "snapshot --connect-log worker-1.log worker-2.log worker-3.log --list"}
+_LISTED = {"snapshot-list": "snapshot worker-1.log worker-2.log worker-3.log --list"}
 
 #: Group and size → command → its command line.
 COMMANDS: Mapping[str, Mapping[str, str]] = MappingProxyType(

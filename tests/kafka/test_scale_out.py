@@ -55,7 +55,7 @@ class Scaled(NamedTuple):
 
     def by_log(self, *options: str) -> list[dict[str, Any]]:
         logs = map(str, self.application.logs)
-        return rows("--leader-log", *logs, "--streams-config", str(self.properties), *options)
+        return rows(*logs, "--streams-config", str(self.properties), *options)
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +190,7 @@ def facts(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_both_lists_show_the_same_generations(scaled: Scaled) -> None:
-    by_log = command("--leader-log", *map(str, scaled.application.logs), "--list")
+    by_log = command(*map(str, scaled.application.logs), "--list")
     group = ["--bootstrap-server", scaled.broker.address, "--group", APPLICATION]
     by_cluster = command(*group, "--set", "offsets.topic=true", "--list")
     assert (by_log.returncode, by_log.stderr, by_cluster.returncode, by_cluster.stderr) == (0, "", 0, "")

@@ -165,7 +165,7 @@ def said_and_happened(broker: Broker, release: str, event: Event, folder: Path) 
         application.settled(instances=3)
         time.sleep(30)  # by then the stores are filled, and the copies of them
         before = folder / "before.jsonl"
-        logs = ["--leader-log", *map(str, application.logs), "--streams-config", str(properties)]
+        logs = [*map(str, application.logs), "--streams-config", str(properties)]
         group = ["--bootstrap-server", broker.address, "--group", application_id, "--set", "offsets.topic=true"]
         group += ["--topology", str(application.topology), "--streams-config", str(properties)]
         command("snapshot", *(logs if event.from_log else group), "--out", str(before))

@@ -100,7 +100,7 @@ def test_a_row_that_contradicts_itself_is_an_error(capsys: pytest.CaptureFixture
 
 def test_the_log_that_a_rebalance_in_the_middle_is_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log, out = _SAFE / "02-stale-midrebalance/cut.log.gz", tmp_path / "cut.json"
-    assert run(["snapshot", "--leader-log", str(log), "--out", str(out)]) == 0
+    assert run(["snapshot", str(log), "--out", str(out)]) == 0
     capsys.readouterr()
     assert run(["drain", str(out), "i4", "--require-warm", *_STALE]) == 3
     assert "│ UNKNOWN: " in capsys.readouterr().out
@@ -159,7 +159,7 @@ def test_what_starts_cold_in_one_course_only_is_no_proven_cold_start(
     """If the copies of 0_2 and 0_3 have caught up, 0_4 goes to a disk that is empty; if not, to left-over state."""
     folder, snapshot = _SAFE.parents[1] / "examples" / "leader-log", str(tmp_path / "orders.json")
     log, settings = str(folder / "orders.log"), str(folder / "app.properties")
-    assert run(["snapshot", "--leader-log", log, "--streams-config", settings, "--out", snapshot]) == 0
+    assert run(["snapshot", log, "--streams-config", settings, "--out", snapshot]) == 0
     assert run(["drain", snapshot, "i2", "--set", "now=2026-11-21T13:12:40Z"]) == 0
     out = capsys.readouterr().out
     assert "NO: 1 to 4 of the 6 tasks" in out

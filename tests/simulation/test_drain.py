@@ -407,7 +407,6 @@ def test_a_leaders_log_tells_the_group_after_its_last_decision(
         run(
             [
                 "snapshot",
-                "--leader-log",
                 str(captured.REAL / "scale-out-standbys" / "leader.log.gz"),
                 "--out",
                 str(path),

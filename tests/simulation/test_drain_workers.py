@@ -200,7 +200,7 @@ def test_who_leads_is_unknown_where_rest_alone_was_asked() -> None:
     (doubt,) = found.doubts
     assert (doubt.code, doubt.message) == (
         "leader-unknown",
-        "Who leads, and whether a delay runs already, is unknown: the workers' logs tell (--connect-log)",
+        "Who leads, and whether a delay runs already, is unknown: the workers' logs tell (snapshot FILE)",
     )
     assert not found.leader_stops
     assert found.answer is Answer.NO

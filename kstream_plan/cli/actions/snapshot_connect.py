@@ -22,6 +22,7 @@ from kstream_plan.snapshots.files.content import read_file, standard_input, unpa
 from kstream_plan.snapshots.files.kinds import naming_its_file
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import STDIN
+from kstream_plan.snapshots.group_files import GroupFile
 from kstream_plan.snapshots.rows.fields import printable, shown
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
@@ -36,7 +37,7 @@ _OF_STREAMS = (
     *("offsets_topic", "streams_config", "names", "topology", "metrics"),
 )
 #: What is of some of the sources only.
-_OF_LOGS = ("generation", "now", "as_of", "from_time", "to_time", "everything", "listed", "more_logs", "log_dates")
+_OF_LOGS = ("generation", "now", "as_of", "from_time", "to_time", "everything", "listed", "log_dates")
 #: The group that REST does not name.
 _A_GROUP = "connect"
 
@@ -48,7 +49,7 @@ def is_about_connect(options: SnapshotOptions) -> bool:
         names = ("connect_config", "generation", "now")
         lonely = next((name for name in names if getattr(options.command_line, name) is not None), None)
         if lonely is not None:
-            fix = "name its log with --connect-log, or leave it out"
+            fix = "give its log, or leave it out"
             raise UsageError(f"{option_of(lonely)} is about a Connect group", fix=fix)
         return False
     other_options = [*sources[1:], *_OF_STREAMS]
@@ -59,12 +60,19 @@ def is_about_connect(options: SnapshotOptions) -> bool:
         (name for name in other_options if getattr(typed if name in _OF_STREAMS else options, name)), None
     )
     if other_option is not None:
-        raise UsageError(
-            f"{option_of(other_option)} does not go with {option_of(sources[0])}", fix="leave one of them out"
-        )
+        message = f"{_written(other_option)} does not go with {_written(sources[0])}"
+        raise UsageError(message, fix="leave one of them out")
+    if len(options.connect_status) > 1:
+        raise UsageError(f"{GroupFile.CONNECT_STATUS.text} is one file", fix="give one, of one worker")
     if options.generation is not None and (options.as_of or options.wants_history):
         raise UsageError("--generation names one already", fix="leave out --as-of, --from, --to and --all")
     return True
+
+
+def _written(name: str) -> str:
+    """Return how a source, or an option, is written; of files what they hold."""
+    word = name.replace("_", "-")
+    return GroupFile(word).text if word in tuple(GroupFile) else option_of(name)
 
 
 def rest_rows(options: SnapshotOptions) -> list[Mapping[str, Any]]:
@@ -75,7 +83,8 @@ def rest_rows(options: SnapshotOptions) -> list[Mapping[str, Any]]:
         status = live_status(options)
     else:
         group_id, config = _group_and_config(options)
-        place, content = _source_name(str(options.connect_status)), _read_file(str(options.connect_status))
+        [path] = options.connect_status
+        place, content = _source_name(path), _read_file(path)
         with naming_its_file("a status of Kafka Connect", "a resource of Kubernetes"):
             status = row_of_status(content, place, group_id=group_id, captured_at=None, config=config or {})
         status = StatusRow(status.row, (*status.notes, *_without_config(config)))
@@ -166,14 +175,14 @@ def _read_file(path: str) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         reason = (error.strerror or str(error)) if isinstance(error, OSError) else f"it is damaged: {error}"
         raise SnapshotError(
-            f"cannot be read: {reason}", where=printable(_source_name(path)), fix="check --connect-status"
+            f"cannot be read: {reason}", where=printable(_source_name(path)), fix="check the file"
         ) from None
 
 
 def connect_entries(options: SnapshotOptions, in_range: Callable[[int], bool]) -> list[ConnectEntry]:
     """Read the logs; return the generations that are asked for, of each group the newest unless more are."""
     configs = per_application(options.connect_config, "--connect-config", _settings_in)
-    paths = [*(options.connect_log or ()), *(options.more_logs or ())]
+    paths = options.connect_log
     with naming_its_file("a log"):
         entries = read_connect_logs(paths, config=configs.value_for, now_ms=options.now, dates=options.log_dates)
     configs.check_used({entry.group_id for entry in entries})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -55,17 +54,18 @@ class RunningGroups(NamedTuple):
 
 def running_groups_of(options: SnapshotOptions) -> RunningGroups | None:
     """Return the groups that are to be asked for, ``None`` where logs are read: one source, and what belongs to it."""
-    logs = options.leader_log or options.more_logs
+    logs = options.leader_log
     servers = (options.command_line if logs else options).bootstrap_server  # of a file it is for want of a log
     if servers is not None and logs:
-        raise UsageError("a log and a cluster are two sources", fix="give --leader-log or --bootstrap-server")
+        raise UsageError("a log and a cluster are two sources", fix="give a log or --bootstrap-server")
     if servers is None:
         is_measured = bool(options.metrics)
         if lonely := _options(options.command_line, _OF_GROUPS if is_measured else (*_OF_GROUPS, "topology")):
             fix = "say where it runs: --bootstrap-server HOST:PORT"
             raise UsageError(f"{lonely[0]} is about a running group", fix=fix)
-        if not options.leader_log:
-            raise UsageError("no source of a snapshot is given", fix=_with_a_source(options.more_logs or ()))
+        if not logs:
+            fix = "kstream-plan snapshot FILE; of a running group: --bootstrap-server HOST:PORT --group ID"
+            raise UsageError("no source of a snapshot is given", fix=fix)
         return None
     if not options.group:
         fix = "name the application's id: --group ID; or take them all: --group '*'"
@@ -93,12 +93,6 @@ def check_broker_version(release: str) -> None:
     if release not in BROKER_VERSIONS:
         message = f"{shown(release)} is no release of brokers whose streams groups are known"
         raise UsageError(message, where="--set broker.version", fix=f"give one of {', '.join(BROKER_VERSIONS)}")
-
-
-def _with_a_source(logs: Sequence[str]) -> str:
-    """Return the command line that makes a snapshot of these logs; of none, how to name a source."""
-    command = shlex.join(["kstream-plan", "snapshot", "--leader-log", *(logs or ["FILE"])])
-    return command if logs else f"{command}; of a running group: --bootstrap-server HOST:PORT --group ID"
 
 
 def _check_servers(servers: str) -> None:

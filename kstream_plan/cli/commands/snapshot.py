@@ -58,6 +58,7 @@ from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file, stan
 from kstream_plan.snapshots.files.kinds import naming_its_file
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import STDIN
+from kstream_plan.snapshots.group_files import GroupFile
 from kstream_plan.snapshots.leader_log.history import Entry, LogHistory, checked_rows, read_leader_logs
 from kstream_plan.snapshots.leader_log.notes import notes_about, notes_about_logs
 from kstream_plan.snapshots.rows.fields import printable, shown
@@ -106,14 +107,14 @@ def _checked_source(options: SnapshotOptions) -> RunningGroups | None:
             "--metrics has current lags, and a history is about the past",
             fix="leave out --metrics, or take one snapshot",
         )
-    logs = [*(options.leader_log or ()), *(options.more_logs or ())]
-    check_measuring(options, reads_stdin="-" in logs, other_options=logs)
+    logs = options.leader_log
+    check_measuring(options, reads_stdin=STDIN in logs, other_options=logs)
     _check_out(options)
     return groups
 
 
 def _list(page: Page, options: SnapshotOptions) -> str:
-    return draw_pages([with_snapshot(page, options.option_words, options.more_logs or ())])
+    return draw_pages([with_snapshot(page, options.option_words, options.files or ())])
 
 
 def _check_out(options: SnapshotOptions) -> None:
@@ -143,12 +144,13 @@ def _of_text(options: SnapshotOptions) -> None:
     """Make a row of what Kafka's own tool printed of streams groups."""
     from kstream_plan.snapshots.broker.describe_text import rows_from_text  # noqa: PLC0415 - not for logs
 
-    paths = [*(options.describe_text or ()), *(options.more_logs or ())]
-    names = ("leader_log", "bootstrap_server", "listed")
+    paths = options.describe_text
+    names = ("bootstrap_server", "listed")
     if other_names := [name for name in names if getattr(options.command_line, name)]:
-        raise UsageError(f"{option_of(other_names[0])} does not go with --describe-text", fix="give one source")
+        message = f"{option_of(other_names[0])} does not go with {GroupFile.DESCRIBE_TEXT.text}"
+        raise UsageError(message, fix="give one source")
     if options.broker_version is None:
-        message = "--describe-text does not tell the release of the brokers"
+        message = f"{GroupFile.DESCRIBE_TEXT.text} does not tell the release of the brokers"
         raise UsageError(message, fix=f"give --set broker.version, one of {', '.join(BROKER_VERSIONS)}")
     check_broker_version(options.broker_version)
     _check_out(options)
@@ -175,7 +177,7 @@ def _text(path: str) -> str:
         return text_in(standard_input() if path == STDIN else read_file(path, SETTINGS_BYTES))
     except OSError as error:
         problem = f"cannot be read: {error.strerror or error}"
-        raise SnapshotError(problem, where=path, fix="check --describe-text") from None
+        raise SnapshotError(problem, where=path, fix="check the file") from None
 
 
 def _group_settings_in(path: Path) -> Mapping[str, Any]:
@@ -244,7 +246,7 @@ def _read(options: SnapshotOptions, configs: PerApplication[Mapping[str, Any]]) 
     names = None if options.names is None else load_instance_names(options.names)
     with naming_its_file("a log"):
         return read_leader_logs(
-            [*(options.leader_log or ()), *(options.more_logs or ())],
+            options.leader_log,
             application_id=only_application(options.application_id),
             config=lambda application_id: configs.value_for(application_id) or {},
             names=names,

@@ -117,7 +117,7 @@ def _answers(snapshot: Snapshot, options: WhyOptions, progress: Report) -> Why:
     """
     group = snapshot.state.group
     if options.replay and snapshot.decision is None:
-        fix = "make it with kstream-plan snapshot --leader-log, or leave out --replay"
+        fix = "make it with kstream-plan snapshot LOG, or leave out --replay"
         raise UsageError("the snapshot does not tell its newest decision", fix=fix)
     report = on_long_plan(f"simulating {group.application_id}", progress, snapshot)
     return explain(

@@ -24,7 +24,14 @@ class Live(Measuring, Settings, Limited, panel=INPUT):
     bootstrap_server: sources.BootstrapServer = None
     group: sources.GroupIds = None
     command_config: sources.CommandConfig = None
-    leader_log: sources.LeaderLog = None
+    leader_log: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--leader-log",
+            metavar="FILE...",
+            help="Logs of the application's instances, plain or gzip, in any order; - is standard input.",
+        ),
+    ] = None
     connect_url: sources.ConnectUrl = None
     connect_config: sources.ConnectConfig = None
     application_id: shared.ApplicationId = None

@@ -139,8 +139,7 @@ Asked = TypeVar("Asked", bound=Options)
 
 
 #: Parameters that are written otherwise than they are called.
-_WRITTEN = {"from_time": "--from", "to_time": "--to", "everything": "--all", "listed": "--list", "more_logs": "FILE"}
-_WRITTEN["settings"] = "--set"
+_WRITTEN = {"from_time": "--from", "to_time": "--to", "everything": "--all", "listed": "--list", "settings": "--set"}
 
 
 def option_of(name: str) -> str:

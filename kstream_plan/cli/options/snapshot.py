@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Annotated
 
 import typer
@@ -10,43 +12,25 @@ from kstream_plan.cli.options import shared, sources
 from kstream_plan.cli.options.groups import Measuring
 from kstream_plan.cli.options.running import Limited
 from kstream_plan.cli.options.values import number_option
+from kstream_plan.snapshots.group_files import GroupFile, GroupFiles, group_files
 
 
 class SnapshotOptions(Measuring, Limited):
     """From where a snapshot is made, what of it is wanted, what is known besides, and where it goes."""
 
-    more_logs: Annotated[
-        list[str] | None, typer.Argument(metavar="FILE...", help="More logs of the same kind.", show_default=False)
-    ] = None
-    leader_log: sources.LeaderLog = None
-    describe_text: Annotated[
+    files: Annotated[
         list[str] | None,
-        typer.Option(
-            "--describe-text",
-            metavar="FILE...",
-            help="Saved text of kafka-streams-groups.sh --describe: --members, --state and --offsets, best --verbose.",
+        typer.Argument(
+            metavar="[KIND=]FILE...",
+            show_default=False,
+            help="Logs of instances or of Connect workers, Connect's status or Kafka's tables, by content or KIND; "
+            "- is stdin.",
         ),
     ] = None
     broker_version: str | None = None
-    connect_log: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--connect-log",
-            metavar="FILE...",
-            help="Logs of all Kafka Connect workers, plain or gzip, in any order; - is standard input.",
-        ),
-    ] = None
-    connect_status: Annotated[
-        str | None,
-        typer.Option(
-            "--connect-status",
-            metavar="FILE",
-            help="Saved JSON of GET /connectors?expand=status&expand=info; - is standard input.",
-        ),
-    ] = None
     connect_url: sources.ConnectUrl = None
     connect_config: sources.ConnectConfig = None
-    generation: Annotated[int | None, number_option("Generation to take from --connect-log.", 0, rare=True)] = None
+    generation: Annotated[int | None, number_option("Generation of the workers' logs to take.", 0, rare=True)] = None
     now: int | None = None
     log_dates: str | None = None
     listed: Annotated[
@@ -69,6 +53,38 @@ class SnapshotOptions(Measuring, Limited):
     command_config: sources.CommandConfig = None
     offsets_topic: bool = False
     out: shared.Out = None
+
+    @cached_property
+    def group_files(self) -> GroupFiles:
+        """The files, and what they hold; it is looked up in them.
+
+        Raises:
+            UsageError: they are of several kinds.
+        """
+        return group_files(self.files or ())
+
+    def _paths(self, kind: GroupFile) -> Sequence[str]:
+        return self.group_files.paths if self.group_files.kind is kind else ()
+
+    @property
+    def leader_log(self) -> Sequence[str]:
+        """Logs of Kafka Streams."""
+        return self._paths(GroupFile.LEADER_LOG)
+
+    @property
+    def connect_log(self) -> Sequence[str]:
+        """Logs of Connect workers."""
+        return self._paths(GroupFile.CONNECT_LOG)
+
+    @property
+    def connect_status(self) -> Sequence[str]:
+        """What the REST interface of Connect answered."""
+        return self._paths(GroupFile.CONNECT_STATUS)
+
+    @property
+    def describe_text(self) -> Sequence[str]:
+        """What Kafka's own tool printed of streams groups."""
+        return self._paths(GroupFile.DESCRIBE_TEXT)
 
     @property
     def all_groups(self) -> bool:

@@ -1,4 +1,4 @@
-"""Options that say where a group is read from: the same for a snapshot of it and for following it."""
+"""Options that say where a running group is asked: the same for a snapshot of it and for following it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,6 @@ from typing import Annotated
 
 import typer
 
-LeaderLog = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--leader-log",
-        metavar="FILE...",
-        help="Logs of the application's instances, plain or gzip, in any order; - is standard input.",
-    ),
-]
 ConnectUrl = Annotated[
     list[str] | None,
     typer.Option(

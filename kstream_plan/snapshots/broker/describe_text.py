@@ -131,7 +131,7 @@ def _without_members(
         return SnapshotError(what, where=row.where, fix="give the group of a Kafka Streams application")
     if row.kind is TableKind.CLASSIC:
         fix = (
-            "tasks and standbys of a classic group are in its logs (kstream-plan snapshot --leader-log FILE) and at "
+            "tasks and standbys of a classic group are in its logs (kstream-plan snapshot FILE) and at "
             f"its brokers (kstream-plan snapshot --bootstrap-server HOST:PORT --group {group_id})"
         )
     return SnapshotError(f"is {row.kind.value}", where=row.where, fix=fix)

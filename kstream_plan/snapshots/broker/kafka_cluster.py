@@ -140,7 +140,7 @@ class KafkaCluster:
                 newest = self._admin._manager.broker_version_data.api_versions[request.API_KEY][1]
         except PayloadError as error:
             what = f"the answer to StreamsGroupDescribe cannot be read: {error.field or 'it'} {error.what}"
-            fix = "take the snapshot again; if it stays, update kstream-plan, or use --describe-text"
+            fix = "take the snapshot again; if it stays, update kstream-plan, or save what Kafka's tool says"
             raise ClusterError(what, where=f"{where} at {self._servers}", fix=fix) from None
         if found.error_code:
             raise self._refused(found.error_code, where, found.group.error_message or "")

@@ -23,7 +23,7 @@ from kstream_plan.snapshots.broker.subscription_info import SubscriptionInfo, re
 from kstream_plan.snapshots.broker.wire_tasks import LATEST_SUPPORTED_VERSION
 from kstream_plan.snapshots.rows.fields import printable
 
-_NEWER_FIX = "update kstream-plan, or take the snapshot from the leader's log: kstream-plan snapshot --leader-log FILE"
+_NEWER_FIX = "update kstream-plan, or take the snapshot from the leader's log: kstream-plan snapshot FILE"
 _DAMAGED_FIX = "take the snapshot again; if it stays, the member's bytes are damaged or are not Kafka Streams' own"
 
 

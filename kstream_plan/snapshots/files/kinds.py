@@ -31,6 +31,10 @@ POLICY = FileKind("a policy", "pass it with --policy, to check or compare")
 SETTINGS = FileKind("a file of settings", "pass it with --streams-config")
 SCENARIO = FileKind("a scenario", "pass it with --scenario, or to simulate after a snapshot")
 
+#: What a snapshot is made of.
+STREAMS_TABLE = FileKind("a table of kafka-streams-groups.sh", "make a snapshot of it: kstream-plan snapshot FILE")
+CONNECT_STATUS = FileKind("a status of Kafka Connect", "make a snapshot of it: kstream-plan snapshot FILE")
+
 _HELM = "pass what the chart makes of it: helm template CHART -f FILE > settings.yaml"
 HELM_TEMPLATE = FileKind("a template of Helm", _HELM)
 
@@ -51,26 +55,24 @@ _LINES = (
     (rb"\A(?!\xff\xfe|\xfe\xff|PAR1)[^\n]{0,1000}\0", FileKind("a binary file", _AN_UPLOAD)),
     (
         rb"^(?:Full thread dump |\"[^\"\n]+\" #\d+ .{0,80}prio=\d)",
-        FileKind("a thread dump", "give the instance's log instead, to kstream-plan snapshot --leader-log"),
+        FileKind("a thread dump", "give the instance's log instead: kstream-plan snapshot FILE"),
     ),
     (
         rb"^.{0,80}\bGROUP[\"*`]*[ |,;\t].*\b(?:CONSUMER-ID|ASSIGNMENT-STRATEGY|LAG)\b(?<!OFFSET-LAG)",
         FileKind(
             "a table of kafka-consumer-groups.sh",
-            "it has no tasks: make a snapshot of logs (--leader-log) or of the brokers (--bootstrap-server, --group)",
+            "it has no tasks: make a snapshot of logs (snapshot FILE) or of the brokers (--bootstrap-server, --group)",
         ),
     ),
     (
         rb"^.{0,80}\bGROUP[\"*`]*[ |,;\t].*\b(?:MEMBER|COORDINATOR|OFFSET-LAG)\b",
-        FileKind(
-            "a table of kafka-streams-groups.sh", "make a snapshot of it with kstream-plan snapshot --describe-text"
-        ),
+        STREAMS_TABLE,
     ),
     (
         rb"^.{0,80}?\bTopic: ?\S+\s+(?:TopicId: \S+\s+)?PartitionCount: ?\d",
         FileKind(
             "a description of topics by kafka-topics.sh",
-            "it has no group: make a snapshot of logs (--leader-log) or of the brokers (--bootstrap-server, --group)",
+            "it has no group: make a snapshot of logs (snapshot FILE) or of the brokers (--bootstrap-server, --group)",
         ),
     ),
     (
@@ -91,7 +93,7 @@ _LINES = (
     ),
     (
         rb"^.{0,80}?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d.*\b(?:INFO|WARN|ERROR|DEBUG)\b",
-        FileKind("a log", "make a snapshot of it with kstream-plan snapshot --leader-log"),
+        FileKind("a log", "make a snapshot of it: kstream-plan snapshot FILE"),
     ),
     (
         rb"\A(?:---\s+)?apiVersion: ",
@@ -105,10 +107,7 @@ _LINES = (
 _PATTERNS = tuple((re.compile(pattern, re.MULTILINE), kind) for pattern, kind in _LINES)
 _JSON = re.compile(rb"\s*[\[{]")
 _KIND_OF_PLAN = re.compile(rb'"kind": ?"plan"')
-_CONNECT_STATUS = FileKind(
-    "a status of Kafka Connect", "make a snapshot of it with kstream-plan snapshot --connect-status"
-)
-_RESOURCE = next(kind for _, kind in _PATTERNS if kind.name == "a resource of Kubernetes")
+RESOURCE = next(kind for _, kind in _PATTERNS if kind.name == "a resource of Kubernetes")
 _HEAD_BYTES = 1 << 16
 
 
@@ -121,8 +120,8 @@ def file_kind(text: bytes) -> FileKind | None:
     if b'"application_id"' in text and b'"instances"' in text:
         return SNAPSHOT
     if b'"worker_id"' in text and b'"tasks"' in text:
-        return _CONNECT_STATUS
-    return _RESOURCE if b'"apiVersion"' in text and b'"kind"' in text else None
+        return CONNECT_STATUS
+    return RESOURCE if b'"apiVersion"' in text and b'"kind"' in text else None
 
 
 def named_as_it_is(error: _Error, kind: FileKind | None, *wanted: str) -> _Error:

@@ -288,8 +288,7 @@ def form_of(head: Head, name: str, is_a_log: IsALog) -> Form:
         raise BrokenFileError(name, what, _EMPTY_FIX)
     if b'"application_id"' not in text and is_a_log(text):
         log = STDIN if name == "standard input" else printable(name)
-        option = "--connect-log" if OF_A_WORKER in text else "--leader-log"
-        fix = f"make a snapshot of it: kstream-plan snapshot {option} {log} | kstream-plan assign -"
+        fix = f"make a snapshot of it: kstream-plan snapshot {log} | kstream-plan assign -"
         raise BrokenFileError(name, "this is a log, not a snapshot", fix)
     kind = file_kind(text)
     if kind not in (None, SAVED_PLAN, SNAPSHOT):

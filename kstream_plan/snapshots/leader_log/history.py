@@ -350,7 +350,7 @@ def _nothing_found(paths: Sequence[str], found: FoundDecision, piped: StandardIn
     what = lacks
     fix = (
         "give the log of the group's leader (if in doubt, of all instances) from a time with a rebalance, with "
-        "org.apache.kafka.streams.processor.internals on level INFO; logs of Connect workers are for --connect-log"
+        "org.apache.kafka.streams.processor.internals on level INFO"
     )
     return SnapshotError(what, where=where, fix=fix)
 

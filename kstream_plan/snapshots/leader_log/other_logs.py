@@ -22,10 +22,10 @@ from kstream_plan.snapshots.rows.fields import printable
 
 
 class LogKind(Enum):
-    """Whose log one is: its name, and the option that reads it."""
+    """Whose log one is, as it is called."""
 
-    STREAMS = ("a log of Kafka Streams", "--leader-log")
-    CONNECT = ("a log of Kafka Connect's workers", "--connect-log")
+    STREAMS = "a log of Kafka Streams"
+    CONNECT = "a log of Kafka Connect's workers"
 
 
 _SIGNS = {
@@ -35,7 +35,7 @@ _SIGNS = {
     ),
 }
 #: So much of a log is looked through.
-_MOST_BLOCKS = 256
+MOST_BLOCKS = 256
 _SHOWN_FIELDS = 8
 _LOOKED_FOR = ("message", "msg", "log", "line", "textPayload", "body")
 
@@ -57,18 +57,23 @@ def other_log(paths: Sequence[str], wanted: LogKind, lacks: str, piped: Standard
     return _other(BytesIO(piped.beginning), "standard input", wanted, lacks)
 
 
+def log_kinds(text: bytes) -> set[LogKind]:
+    """Return whose log a part of a log is: the kinds whose signs are in it."""
+    return {kind for kind, sign in _SIGNS.items() if sign.search(text)}
+
+
 def _other(stream: BinaryIO, name: str, wanted: LogKind, lacks: str) -> SnapshotError | None:
     head, kinds, where = b"", set[LogKind](), printable(name)
     with suppress(SnapshotError):  # of standard input only the beginning is there
-        for block, _ in zip(text_blocks(stream, name), range(_MOST_BLOCKS), strict=False):
+        for block, _ in zip(text_blocks(stream, name), range(MOST_BLOCKS), strict=False):
             head = head or block
-            kinds |= {kind for kind, sign in _SIGNS.items() if sign.search(block)}
+            kinds |= log_kinds(block)
     if kinds and wanted not in kinds:
         (kind, *_) = kinds
-        called, option = kind.value
+        mark = "leader-log" if kind is LogKind.STREAMS else "connect-log"
         path = "-" if name == "standard input" else where
-        fix = f"make a snapshot of it with kstream-plan snapshot {option} {path}"
-        return SnapshotError(f"is {called}, and {lacks}", where=where, fix=fix)
+        fix = f"make a snapshot of it alone: kstream-plan snapshot {mark}={path}"
+        return SnapshotError(f"is {kind.value}, and {lacks}", where=where, fix=fix)
     names = _names_without_message(head)
     if not names:
         return None

@@ -344,7 +344,7 @@ def _perhaps_delayed(
         if not all_asked:
             unseen = "not every worker was asked (snapshot --connect-url asks them), and one that has gone or restarted"
         message = f"Whether a delay runs is unknown: {unseen} may be without work, {waits}"
-    tells = "The workers' logs would tell (snapshot --connect-log)"
+    tells = "The workers' logs would tell (snapshot FILE)"
     return [Note(DELAY_UNKNOWN, f"{message}. {tells}", unassigned)]
 
 
@@ -356,7 +356,7 @@ def _not_answering(silent: Sequence[ConnectWorker]) -> list[Note]:
     message = (
         f"No answer from {_some([worker.member_id for worker in silent])}: gone, or not reachable from here. "
         f"{len(items)} connectors and tasks that show as running there may be unassigned. Fix: ask from where "
-        "workers reach each other, or give their logs (snapshot --connect-log)"
+        "workers reach each other, or give their logs (snapshot FILE)"
     )
     return [Note(WORKER_SILENT, message, tuple(items))]
 

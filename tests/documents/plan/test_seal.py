@@ -270,8 +270,8 @@ def test_a_packed_history_or_status_is_as_large_as_other_packed_files(
         packed.write(b'{"application_id":"a","a":"')
         for _ in range(257):
             packed.write(b"0" * (1 << 20))
-    for arguments in (["snapshot", "--connect-status"], ["history"]):
-        assert run([*arguments, str(file)]) == 1
+    for arguments in (["snapshot", f"connect-status={file}"], ["history", str(file)]):
+        assert run(arguments) == 1
         assert "it holds more than 256 MiB of text (--set max.text)" in capsys.readouterr().err
     with pytest.raises(SnapshotError, match="it holds more than 256 MiB of text"):
         list(history_rows(str(file), io.BytesIO()))

@@ -21,7 +21,7 @@ from tests.designs.streams.test_plan_of_streams_group import stable
 
 REAL = Path(__file__).parents[2] / "real" / "streams"
 TABLES = Path(__file__).parent / "tables"
-_LOG, _VERBOSE = "--leader-log FILE", "--group orders --members --verbose"
+_LOG, _VERBOSE = "snapshot FILE", "--group orders --members --verbose"
 TOPOLOGY = read_topology((REAL / "topology.txt").read_text(), "topology.txt")
 
 
@@ -95,7 +95,7 @@ def test_settings_of_the_application_are_told_to_have_no_effect(
 ) -> None:
     file = tmp_path / "app.properties"
     file.write_text("num.standby.replicas=2\nstreams.num.standby.replicas=1\n")
-    base = ["--describe-text", str(REAL / "k43-base.txt"), "--set", "broker.version=4.3", "--streams-config", str(file)]
+    base = [str(REAL / "k43-base.txt"), "--set", "broker.version=4.3", "--streams-config", str(file)]
     assert run(["snapshot", *base]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["config"] == {"streams_num_standby_replicas": 1}
@@ -109,7 +109,7 @@ def test_another_assignor_in_the_groups_settings_is_warned_of(
     settings = tmp_path / "group.properties"
     settings.write_text(f"streams.num.standby.replicas=1\nstreams.assignor.name={name}\n")
     given = ["--set", "broker.version=4.4", "--streams-config", str(settings)]
-    assert run(["snapshot", "--describe-text", str(REAL / "k43-base.txt"), *given]) == 0
+    assert run(["snapshot", str(REAL / "k43-base.txt"), *given]) == 0
     row = json.loads(capsys.readouterr().out)
     assert row["config"].get("streams_assignor_name") == (name if warned else None)
     warnings = {note.message for note in snapshot_from_row(row, "x").warnings if note.code == "not-modelled"}
@@ -119,9 +119,9 @@ def test_another_assignor_in_the_groups_settings_is_warned_of(
 
 def test_the_command_writes_a_row_or_says_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
     base = str(REAL / "k43-base.txt")
-    assert run(["snapshot", "--describe-text", base]) == 2
+    assert run(["snapshot", base]) == 2
     assert "Fix: give --set broker.version, one of 4.2, 4.3, 4.4" in capsys.readouterr().err
-    assert run(["snapshot", "--describe-text", base, "--set", "broker.version=4.3"]) == 0
+    assert run(["snapshot", base, "--set", "broker.version=4.3"]) == 0
     assert json.loads(capsys.readouterr().out)["group_protocol"] == "streams"
 
 
@@ -261,6 +261,6 @@ def test_text_is_read_as_shells_and_people_save_it(
 ) -> None:
     for name, source in (("group.txt", "k43-base.txt"), ("topology.txt", "topology.txt")):
         (tmp_path / name).write_bytes(encode((REAL / source).read_text()))
-    options = ["--describe-text", str(tmp_path / "group.txt"), "--topology", str(tmp_path / "topology.txt")]
+    options = [str(tmp_path / "group.txt"), "--topology", str(tmp_path / "topology.txt")]
     assert run(["snapshot", *options, "--set", "broker.version=4.3"]) == 0
     assert json.loads(capsys.readouterr().out)["application_id"] == "S8"

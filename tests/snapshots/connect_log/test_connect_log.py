@@ -442,7 +442,7 @@ def test_java_and_the_delay_are_read_at_the_start(tmp_path: Path) -> None:
 
 def test_a_history_leaves_out_what_cannot_be_planned_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     logs = live_logs(tmp_path, on_info)
-    assert run(["snapshot", "--connect-log", logs, "--all"]) == 0
+    assert run(["snapshot", logs, "--all"]) == 0
     shown = capsys.readouterr()
     generations = [json.loads(line)["generation"] for line in shown.out.splitlines()]
     assert generations == [*range(1, 12), 14, 15]
@@ -454,10 +454,10 @@ def test_a_worker_s_log_is_no_snapshot_and_its_settings_are_no_application_s(
 ) -> None:
     live_logs(tmp_path, on_info)
     assert run(["assign", str(tmp_path / "w1.log")]) == 1
-    assert "kstream-plan snapshot --connect-log" in capsys.readouterr().err
+    assert f"kstream-plan snapshot {tmp_path / 'w1.log'} | " in capsys.readouterr().err
     settings = tmp_path / "app.properties"
     settings.write_text("application.id=x\nbootstrap.servers=a:1\n", encoding="utf-8")
-    assert run(["snapshot", "--connect-log", str(tmp_path / "w1.log"), "--connect-config", str(settings)]) == 1
+    assert run(["snapshot", str(tmp_path / "w1.log"), "--connect-config", str(settings)]) == 1
     assert "holds no setting of a Connect worker" in capsys.readouterr().err
 
 
@@ -466,16 +466,16 @@ def test_the_list_says_where_workers_without_a_log_are_not_counted(
 ) -> None:
     words = "Or more, or less: workers whose logs are not there are not counted."
     logs = live_logs(tmp_path, on_info)
-    assert run(["snapshot", "--connect-log", logs, "--list"]) == 0
+    assert run(["snapshot", logs, "--list"]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert words in out
     assert "or more" in out.replace(words, "")
-    assert run(["snapshot", "--connect-log", live_logs(tmp_path), "--list"]) == 0
+    assert run(["snapshot", live_logs(tmp_path), "--list"]) == 0
     assert "or more" not in capsys.readouterr().out
 
 
 def test_the_list_says_what_cannot_be_planned_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "w2.log").write_text(live("w2.log"), encoding="utf-8")
-    assert run(["snapshot", "--connect-log", str(tmp_path), "--list"]) == 0
+    assert run(["snapshot", str(tmp_path), "--list"]) == 0
     shown = capsys.readouterr().out
     assert "generation 8 cannot be planned from: the log of its leader is missing or cut" in " ".join(shown.split())

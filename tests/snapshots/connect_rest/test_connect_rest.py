@@ -403,13 +403,15 @@ def test_what_is_unassigned_when_the_plan_begins_pauses_until_all_have_heard_of_
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["--connect-status", "x", "--connect-log", "y"],
-        ["--connect-status", "x", "--list"],
-        ["--connect-status", "x", "--command-config", "y"],
+        ["connect-status=x", "connect-log=y"],
+        ["connect-status=x", "--list"],
+        ["connect-status=x", "--command-config", "y"],
         ["--connect-url", "http://a:1", "--generation", "1"],
-        ["--connect-log", "x", "--streams-config", "y"],
-        ["--connect-log", "x", "--generation", "1", "--all"],
+        ["connect-log=x", "--streams-config", "y"],
+        ["connect-log=x", "--generation", "1", "--all"],
         ["--connect-config", "x"],
+        ["connect-status=x", "y"],
+        ["connect-log=x", "--connect-url", "http://a:1"],
     ],
 )
 def test_options_that_do_not_go_together_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -68,10 +68,10 @@ NAMED = [
     ["assign", "PLAN", "--metrics", "FILE"],
     ["assign", "PLAN", "--streams-config", "FILE"],
     ["simulate", "PLAN", "FILE"],
-    ["snapshot", "--leader-log", "FILE"],
-    ["snapshot", "--leader-log", "LOG", "--names", "FILE"],
-    ["snapshot", "--leader-log", "LOG", "--metrics", "FILE"],
-    ["snapshot", "--leader-log", "LOG", "--streams-config", "FILE"],
+    ["snapshot", "FILE"],
+    ["snapshot", "LOG", "--names", "FILE"],
+    ["snapshot", "LOG", "--metrics", "FILE"],
+    ["snapshot", "LOG", "--streams-config", "FILE"],
     ["snapshot", "--bootstrap-server", "a:1", "--group", "g", "--topology", "FILE"],
     ["snapshot", "--bootstrap-server", "a:1", "--group", "g", "--command-config", "FILE"],
 ]
@@ -120,9 +120,9 @@ def test_a_plan_is_read_from_a_pipe(
 
 def test_settings_and_logs_are_read_from_a_pipe(tmp_path: Path, pipe: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with written(pipe, LOG):
-        assert run(["snapshot", "--leader-log", str(pipe), "--list"]) == 0
+        assert run(["snapshot", str(pipe), "--list"]) == 0
     with written(pipe, b"max.warmup.replicas=3\n"):
-        assert run(filled(["snapshot", "--leader-log", "LOG", "--streams-config", "FILE"], tmp_path, pipe)) == 0
+        assert run(filled(["snapshot", "LOG", "--streams-config", "FILE"], tmp_path, pipe)) == 0
     assert '"max_warmup_replicas": 3' in capsys.readouterr().out
 
 
@@ -155,13 +155,13 @@ def test_standard_input_is_waited_for_so_long() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["show", "FILE"], ["check", "FILE"], ["diff", "FILE", "PLAN"], ["snapshot", "--leader-log", "FILE"]]
+    "arguments", [["show", "FILE"], ["check", "FILE"], ["diff", "FILE", "PLAN"], ["snapshot", "FILE"]]
 )
 @pytest.mark.parametrize("packed", [True, False])
 def test_so_much_text_is_read(
     arguments: list[str], packed: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = PLAN + b" " * (3 << 20) if "--leader-log" not in arguments else b"nothing\n" * (3 << 17)
+    text = PLAN + b" " * (3 << 20) if "snapshot" not in arguments else b"nothing\n" * (3 << 17)
     (tmp_path / "large").write_bytes(gzip.compress(text) if packed else text)
     said = refused(capsys, *filled(arguments, tmp_path, tmp_path / "large"), "--set", "max.text=2MiB")
     assert "cannot read the file: it holds" in said or "cannot be read: it holds" in said

@@ -63,11 +63,11 @@ def test_the_list_of_generations_has_the_plans(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    assert run(["snapshot", "--leader-log", str(REAL / "K1b" / "leader.log.gz"), "--list"]) == 0
+    assert run(["snapshot", str(REAL / "K1b" / "leader.log.gz"), "--list"]) == 0
     text = capsys.readouterr().out
     assert re.search(r"Threads  Plan *$", text, re.MULTILINE)
     assert len(re.findall(rf"^2026-11-25 .* 10  {PLAN} *$", text, re.MULTILINE)) == 15
     assert "Plan: that of the target file which the decision followed" in text.replace("\n", " ")
     monkeypatch.setenv("COLUMNS", "80")
-    assert run(["snapshot", "--leader-log", str(REAL / "K1b" / "leader.log.gz"), "--list"]) == 0
+    assert run(["snapshot", str(REAL / "K1b" / "leader.log.gz"), "--list"]) == 0
     assert "Wider pages also show: Threads, Plan." in capsys.readouterr().out

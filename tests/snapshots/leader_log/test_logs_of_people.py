@@ -517,20 +517,20 @@ def test_messages_in_a_field_of_any_name_are_read(is_list: bool, saved: Callable
 def test_a_log_of_the_other_kind_is_named(saved: Callable[..., list[str]]) -> None:
     with pytest.raises(SnapshotError, match=r"is a log of Kafka Streams, and no rebalance of Kafka Connect") as error:
         read_connect_logs(saved("strimzi.log"))
-    assert "--leader-log" in error.value.fix
+    assert "snapshot leader-log=" in error.value.fix
     with pytest.raises(SnapshotError, match=r"is a log of Kafka Connect's workers, and no decision") as error:
         read_leader_logs(saved("v32-1.log"))
-    assert "--connect-log" in error.value.fix
+    assert "snapshot connect-log=" in error.value.fix
 
 
 def test_a_log_of_the_other_kind_is_named_from_standard_input(saved: Callable[..., list[str]]) -> None:
     streams, connect = (Path(saved(name)[0]).read_bytes() for name in ("strimzi.log", "v32-1.log"))
     with pytest.raises(SnapshotError, match=r"is a log of Kafka Streams, and no rebalance of Kafka Connect") as error:
         read_connect_logs(["-"], stdin=io.BytesIO(gzip.compress(streams)))
-    assert error.value.fix.endswith("--leader-log -")
+    assert error.value.fix.endswith("snapshot leader-log=-")
     with pytest.raises(SnapshotError, match=r"is a log of Kafka Connect's workers, and no decision") as error:
         read_leader_logs(["-"], stdin=io.BytesIO(connect))
-    assert error.value.fix.endswith("--connect-log -")
+    assert error.value.fix.endswith("snapshot connect-log=-")
 
 
 def test_a_log_in_latin_1_is_read(saved: Callable[..., list[str]]) -> None:

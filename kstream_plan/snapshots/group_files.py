@@ -1,0 +1,119 @@
+"""Files that a snapshot is made of, told apart by content: logs, a status of Connect, tables of Kafka's tool."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from enum import StrEnum
+from itertools import islice
+from typing import BinaryIO, NamedTuple
+
+from kstream_plan.errors import KstreamPlanError, UsageError
+from kstream_plan.snapshots.files.content import at_hand
+from kstream_plan.snapshots.files.kinds import CONNECT_STATUS, RESOURCE, STREAMS_TABLE, file_kind
+from kstream_plan.snapshots.files.sources import STDIN, local_path
+from kstream_plan.snapshots.leader_log.lines import text_blocks
+from kstream_plan.snapshots.leader_log.other_logs import MOST_BLOCKS, LogKind, log_kinds
+from kstream_plan.snapshots.metrics.exposition import expanded
+from kstream_plan.snapshots.rows.fields import printable
+
+#: So much of a file tells what it is if it is no log.
+_HEAD_BYTES = 1 << 16
+
+
+class GroupFile(StrEnum):
+    """What a file holds, by the word that marks it: ``connect-log=FILE``."""
+
+    LEADER_LOG = "leader-log"
+    CONNECT_LOG = "connect-log"
+    CONNECT_STATUS = "connect-status"
+    DESCRIBE_TEXT = "describe-text"
+
+    @property
+    def text(self) -> str:
+        """What it is called, with its article."""
+        return _TEXTS[self]
+
+
+_TEXTS: Mapping[GroupFile, str] = {
+    GroupFile.LEADER_LOG: LogKind.STREAMS.value,
+    GroupFile.CONNECT_LOG: LogKind.CONNECT.value,
+    GroupFile.CONNECT_STATUS: CONNECT_STATUS.name,
+    GroupFile.DESCRIBE_TEXT: STREAMS_TABLE.name,
+}
+_OF_LOGS = {LogKind.STREAMS: GroupFile.LEADER_LOG, LogKind.CONNECT: GroupFile.CONNECT_LOG}
+_OF_FILES = {CONNECT_STATUS: GroupFile.CONNECT_STATUS, STREAMS_TABLE: GroupFile.DESCRIBE_TEXT}
+#: A resource of Kubernetes that has the status of a connector.
+_KAFKA_CONNECTOR = re.compile(rb"\bkind\"?: *\"?KafkaConnector\b")
+
+
+class GroupFiles(NamedTuple):
+    """Files of one kind, and their paths as they are read: files, folders and globs; ``-`` is standard input."""
+
+    kind: GroupFile
+    paths: Sequence[str]
+
+
+def group_files(texts: Sequence[str]) -> GroupFiles:
+    """Return what files hold, all of them the same; a mark, such as ``connect-log=FILE``, says it of all.
+
+    Without one, standard input is a log of Kafka Streams, and so are files that tell nothing.
+
+    Raises:
+        UsageError: they are of several kinds.
+    """
+    marked = [_split_mark(text) for text in texts]
+    paths = [path for _, path in marked]
+    places = {kind: f"{kind}={path}" for kind, path in marked if kind is not None}
+    if not places:
+        places = {kind: path for path in paths for kind in _kinds_in(path)}
+    if len(places) > 1:
+        (kind, place), (other_kind, other_place), *_ = places.items()
+        what = f"{_name(place)} is {kind.text}, {_name(other_place)} is {other_kind.text}"
+        if place == other_place:
+            what = f"{_name(place)} holds {kind.text}, and {other_kind.text}"
+        raise UsageError(f"{what}: they are two sources", fix=f"give one of them, or say what counts: {kind}=FILE")
+    return GroupFiles(next(iter(places), GroupFile.LEADER_LOG), paths)
+
+
+def _name(path: str) -> str:
+    return "standard input" if path == STDIN else printable(path)
+
+
+def _split_mark(text: str) -> tuple[GroupFile | None, str]:
+    """Return how a path is marked, and the path; one that is there may have a ``=`` in its name."""
+    mark, equals, path = text.partition("=")
+    return (GroupFile(mark), path) if equals and mark in _TEXTS and not os.path.exists(text) else (None, text)
+
+
+def _kinds_in(path: str) -> Iterator[GroupFile]:
+    """Yield what a path leads to; a folder, or a glob, is what its first file is.
+
+    What is not there, or cannot be read, is an error where it is read.
+    """
+    if path == STDIN:
+        return
+    with suppress(KstreamPlanError, OSError):
+        file = next(filter(os.path.getsize, expanded(local_path(path) or path)), None)
+        if file is not None:
+            with open(at_hand(file), "rb") as stream:
+                yield from _kinds_of(stream, path)
+
+
+def _kinds_of(stream: BinaryIO, name: str) -> Iterator[GroupFile]:
+    """Yield what a file is by its beginning, or by the first part of a log that tells whose it is."""
+    for number, block in enumerate(islice(text_blocks(stream, name), MOST_BLOCKS)):
+        kind = None if number else _of_a_head(block[:_HEAD_BYTES])
+        kinds = {_OF_LOGS[log] for log in log_kinds(block)} if kind is None else {kind}
+        if kinds:
+            yield from sorted(kinds)
+            return
+
+
+def _of_a_head(head: bytes) -> GroupFile | None:
+    kind = file_kind(head)
+    if kind is RESOURCE and _KAFKA_CONNECTOR.search(head):
+        return GroupFile.CONNECT_STATUS
+    return None if kind is None else _OF_FILES.get(kind)
