@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -102,6 +103,17 @@ def test_old_options_give_the_files_with_one_warning(
     assert old.out == expected.out
     warning = f"{words[0].partition('=')[0]} goes with the next release: write {new}\n"
     assert old.err == f"kstream-plan: warning: {warning}{expected.err}"
+
+
+@pytest.mark.parametrize("kind", [GroupFile.CONNECT_LOG, GroupFile.CONNECT_STATUS, GroupFile.DESCRIBE_TEXT])
+def test_standard_input_of_another_kind_is_told_its_mark(
+    kind: GroupFile, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(CONTENTS[kind][0])))
+    assert run(["snapshot", "-"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"kstream-plan: error: standard input: is {kind.text}, and no decision of Kafka Streams'")
+    assert error.endswith(f"Fix: make a snapshot of it alone: kstream-plan snapshot {kind}=-\n")
 
 
 def test_leader_log_stays_an_option_of_what_follows_a_group(capsys: pytest.CaptureFixture[str]) -> None:

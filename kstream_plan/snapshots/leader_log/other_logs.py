@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model.note import name_list
 from kstream_plan.snapshots.files.content import at_hand
+from kstream_plan.snapshots.files.kinds import CONNECT_STATUS, STREAMS_TABLE, file_kind
 from kstream_plan.snapshots.files.sources import OF_A_WORKER, check_paths
 from kstream_plan.snapshots.leader_log.lines import text_blocks
 from kstream_plan.snapshots.leader_log.log_fields import TEXT_FIELDS, fields_of
@@ -36,6 +37,8 @@ _SIGNS = {
 }
 #: So much of a log is looked through.
 MOST_BLOCKS = 256
+#: How standard input that is no log is marked, and so much of it tells what it is.
+_MARKS, _HEAD_BYTES = {CONNECT_STATUS: "connect-status", STREAMS_TABLE: "describe-text"}, 1 << 16
 _SHOWN_FIELDS = 8
 _LOOKED_FOR = ("message", "msg", "log", "line", "textPayload", "body")
 
@@ -54,7 +57,14 @@ def other_log(paths: Sequence[str], wanted: LogKind, lacks: str, piped: Standard
             error = _other(stream, file.name, wanted, lacks)
             if error is not None:
                 return error
+    kind = file_kind(piped.beginning[:_HEAD_BYTES])
+    if kind in _MARKS:
+        return SnapshotError(f"is {kind.name}, and {lacks}", where="standard input", fix=_alone(_MARKS[kind], "-"))
     return _other(BytesIO(piped.beginning), "standard input", wanted, lacks)
+
+
+def _alone(mark: str, path: str) -> str:
+    return f"make a snapshot of it alone: kstream-plan snapshot {mark}={path}"
 
 
 def log_kinds(text: bytes) -> set[LogKind]:
@@ -72,8 +82,7 @@ def _other(stream: BinaryIO, name: str, wanted: LogKind, lacks: str) -> Snapshot
         (kind, *_) = kinds
         mark = "leader-log" if kind is LogKind.STREAMS else "connect-log"
         path = "-" if name == "standard input" else where
-        fix = f"make a snapshot of it alone: kstream-plan snapshot {mark}={path}"
-        return SnapshotError(f"is {kind.value}, and {lacks}", where=where, fix=fix)
+        return SnapshotError(f"is {kind.value}, and {lacks}", where=where, fix=_alone(mark, path))
     names = _names_without_message(head)
     if not names:
         return None
