@@ -60,7 +60,7 @@ def is_about_connect(options: SnapshotOptions) -> bool:
         (name for name in other_options if getattr(typed if name in _OF_STREAMS else options, name)), None
     )
     if other_option is not None:
-        message = f"{_written(other_option)} does not go with {_written(sources[0])}"
+        message = f"{_source_text(other_option)} does not go with {_source_text(sources[0])}"
         raise UsageError(message, fix="leave one of them out")
     if len(options.connect_status) > 1:
         raise UsageError(f"{GroupFile.CONNECT_STATUS.text} is one file", fix="give one, of one worker")
@@ -69,7 +69,7 @@ def is_about_connect(options: SnapshotOptions) -> bool:
     return True
 
 
-def _written(name: str) -> str:
+def _source_text(name: str) -> str:
     """Return how a source, or an option, is written; of files what they hold."""
     word = name.replace("_", "-")
     return GroupFile(word).text if word in tuple(GroupFile) else option_of(name)
