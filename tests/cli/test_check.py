@@ -149,6 +149,7 @@ def test_annotations_below_the_table(plan_file: str, capsys: pytest.CaptureFixtu
         (["--report", "json=no/a"], 1, "its folder does not exist"),
         (["--report", "json=a", "--report", "junit=./a"], 2, "two outputs go to one file"),
         (["--max-warmup-replicas", "4"], 2, "--max-warmup-replicas is for snapshots"),
+        (["--set", "session.timeout.ms=4s"], 2, "--set session.timeout.ms is for snapshots"),
         (["--restore-rate", "4/s"], 2, "--restore-rate is for snapshots"),
         (["--out", "a"], 2, "--out is for snapshots"),
         (["--application-id", "none*"], 1, "no application matches 'none*'. Fix: the input holds 'S1'"),

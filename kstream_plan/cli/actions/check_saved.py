@@ -10,7 +10,6 @@ from kstream_plan.cli.actions.check_report import PlanParts, ReportForms, report
 from kstream_plan.cli.actions.each_application import Work
 from kstream_plan.cli.options.check import CheckOptions, Planning
 from kstream_plan.cli.options.groups import Applications, Deciding, Following, Measuring, Reading
-from kstream_plan.cli.options.parameters import option_of
 from kstream_plan.cli.options.running import Spark
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.options.simulation import Chance, NewInstances
@@ -56,9 +55,10 @@ def sort_paths(options: CheckOptions) -> Source:
 
 def _refuse_for_plans(options: CheckOptions, *, remote: bool) -> None:
     groups = [group for group in _FOR_SNAPSHOTS if not (remote and group is Spark)]
-    for name in options.command_line.names_given(*groups):
+    typed = options.command_line
+    for name in typed.names_given(*groups):
         if name not in vars(type(options)):  # else the command has one of its own, which is for plans as well
-            option = option_of(name)
+            option = typed.spelling_of(name)
             message = f"{option} is for snapshots, a saved plan is checked as it is"
             raise UsageError(message, fix=f"give the snapshot, or leave out {option}")
 

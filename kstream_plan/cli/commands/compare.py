@@ -195,7 +195,7 @@ def _read_alternatives(options: CompareOptions, standard: Standard | None) -> Se
         *(name for name in names if getattr(options, name) is not None),
         *options.names_given(*_FOR_SNAPSHOTS),
     ):
-        message = f"{option_of(name)} is for snapshots; plans are compared as they were saved"
+        message = f"{options.spelling_of(name)} is for snapshots; plans are compared as they were saved"
         raise UsageError(message, fix="give the snapshot instead of its plans")
     alternatives = []
     for path in options.paths:

@@ -124,6 +124,13 @@ class Options:
         defaults = ((name, getattr(group, name, None)) for group in groups for name in group.__annotations__)
         return [name for name, default in defaults if getattr(self, name) not in (default, None)]
 
+    def spelling_of(self, name: str) -> str:
+        """Return how an option that is given is written: of ``--set`` with the first setting that it gives."""
+        if name in ("settings", "spark_conf"):
+            setting, *_ = dict(getattr(self, name))
+            return f"--set {setting if name == 'spark_conf' else setting.replace('_', '.')}"
+        return option_of(name)
+
     def in_force(self) -> AbstractContextManager[None]:
         """Return the context in which the command runs with these options."""
         return nullcontext()
