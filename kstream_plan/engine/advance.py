@@ -63,7 +63,7 @@ class Advance:
             copies.rests[place] = rests
 
     def know(self, readiness: Column, is_heard: Column) -> None:
-        """Say by slot what counts of a copy as the plan begins, and whether it was heard of at its very beginning."""
+        """Say by slot what counts of a copy by the first decision, and whether it was heard of at that moment."""
         self.readiness, self.is_heard, self.is_first = readiness, is_heard, True
 
     def advance(self) -> None:
