@@ -1,5 +1,5 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False, annotation_typing=False
-"""What probes are told apart by, as numbers: what is decided, owned and reported.
+"""Whether a plan goes in circles: probes are told apart by numbers, for what is decided, owned and reported.
 
 Two probes are alike if their numbers are; a group that comes back to one goes in circles unless a copy has come closer.
 """
@@ -102,3 +102,28 @@ class CycleDetection:
             if at >= 0 and copies.consumer[at] >= 0 and copies.remaining[at] < remaining:
                 return True
         return False
+
+
+class Probes:
+    """Remembers the probes of a plan, the newest of each kind, and compares each new one with those before.
+
+    Compared are what was decided and what is owned, consumer by consumer, and of every reported copy whether it is
+    caught up and its place in the by-lag order (what is withheld follows from these).
+    """
+
+    def __init__(self) -> None:
+        self._newest: dict[tuple[Fingerprint, bytes], tuple[int, Remaining]] = {}
+        self._number = 0
+
+    def period(self, cycles: CycleDetection, stateless: bytes) -> int | None:
+        """Add a probe; return how many there are since the same was found and no copy has come closer, if ever.
+
+        ``stateless`` says what is decided and owned of the stateless tasks.
+        """
+        self._number += 1
+        found = cycles.fingerprint(), stateless
+        earlier = self._newest.get(found)
+        self._newest[found] = self._number, cycles.behind()
+        if earlier is None or cycles.is_closer(earlier[1]):
+            return None
+        return self._number - earlier[0]

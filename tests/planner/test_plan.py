@@ -8,7 +8,7 @@ from typing import get_type_hints
 import pytest
 
 from kstream_plan import plans
-from kstream_plan.designs.classic.group_in_play import Probes
+from kstream_plan.engine.cycle_detection import Probes
 from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Holding, Rates, Snapshot, Task, starting_state
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner import lead, scenario_as_noticed
@@ -167,7 +167,7 @@ def test_a_group_that_is_never_ready_is_stuck_and_names_its_tasks() -> None:
 def test_a_slow_restore_is_compared_once_a_tick(monkeypatch: pytest.MonkeyPatch) -> None:
     compared = []
     period = Probes.period
-    monkeypatch.setattr(Probes, "period", lambda probes, columns: compared.append(0) or period(probes, columns))
+    monkeypatch.setattr(Probes, "period", lambda probes, *probe: compared.append(0) or period(probes, *probe))
     tasks = tuple(replace(task, end_offset_sum=100_000) for task in JOIN.group.tasks)
     snapshot = _snapshot(replace(JOIN, group=replace(JOIN.group, tasks=tasks)), Rates(restore_per_instance=2.0))
     result = plan(snapshot, floor=False, ranges=False)

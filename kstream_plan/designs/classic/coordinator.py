@@ -14,10 +14,11 @@ from kstream_plan.assignors import Assignor
 from kstream_plan.assignors.high_availability.assign import target_of
 from kstream_plan.assignors.target_now import NO_TARGET, TargetNow
 from kstream_plan.designs.classic import uncertainty
-from kstream_plan.designs.classic.group_in_play import Columns, GroupInPlay, Probes, seats_of
+from kstream_plan.designs.classic.group_in_play import Columns, GroupInPlay, seats_of
 from kstream_plan.designs.classic.next_rebalance import LATE_MS, TYPICAL, Clock, next_rebalance, probe_ms
 from kstream_plan.designs.classic.readiness import Readiness, silent_copies
 from kstream_plan.designs.classic.stuck_or_cyclic import cause, repeated
+from kstream_plan.engine.cycle_detection import Probes
 from kstream_plan.engine.state_cleaner import StateCleaner
 from kstream_plan.model import (
     Assignment,

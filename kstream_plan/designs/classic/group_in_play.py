@@ -22,7 +22,7 @@ from kstream_plan.engine.advance import Advance
 from kstream_plan.engine.codes import BY_TIME, FAR_MS, READY, UNREADY
 from kstream_plan.engine.columns import zeros
 from kstream_plan.engine.copies import Copies
-from kstream_plan.engine.cycle_detection import CycleDetection, Fingerprint, Remaining
+from kstream_plan.engine.cycle_detection import CycleDetection, Probes
 from kstream_plan.engine.decision import Decision
 from kstream_plan.engine.restoring import Pace, Restoring, Stretch
 from kstream_plan.engine.state_cleaner import StateCleaner
@@ -145,10 +145,6 @@ class Columns:
         self.decision.adopt(seats, assignment.movements.numbers)
         self.stateless.adopt(assignment)
         self.stateless.withhold(self.decision, owners)
-
-    def fingerprint(self) -> tuple[Fingerprint, bytes]:
-        """Return what is decided, owned and reported at a probe, as a value that is the same if all that is."""
-        return self.cycles.fingerprint(), self.stateless.fingerprint()
 
 
 def seats_of(group: Group, assignment: Assignment) -> int:
@@ -423,7 +419,7 @@ class GroupInPlay:
 
     def probe(self, probes: Probes) -> int | None:
         """Return what :meth:`Probes.period` says of the decision."""
-        return probes.period(self.columns)
+        return probes.period(self.columns.cycles, self.columns.stateless.fingerprint())
 
     def revoked(self) -> Mapping[int, int]:
         """Return by task the consumer that gave it up for the decision that comes."""
@@ -445,25 +441,3 @@ class GroupInPlay:
     def _lazy_holdings(self, make: Callable[[], tuple[Holding, ...]], length: int | None = None) -> LazyHoldings:
         length = len(self.state.group.consumer_ids) if length is None else length
         return LazyHoldings(length, self._this_decision.made_by(make), self.columns.decision.extra_copies)
-
-
-class Probes:
-    """Remembers the probes of a plan, the newest of each kind, and compares each new one with those before.
-
-    Compared are what was decided and what is owned, consumer by consumer, and of every reported copy whether it is
-    caught up and its place in the by-lag order (what is withheld follows from these).
-    """
-
-    def __init__(self) -> None:
-        self._newest: dict[tuple[Fingerprint, bytes], tuple[int, Remaining]] = {}
-        self._number = 0
-
-    def period(self, columns: Columns) -> int | None:
-        """Add a probe; return how many there are since the same was found and no copy has come closer, if ever."""
-        self._number += 1
-        found = columns.fingerprint()
-        earlier = self._newest.get(found)
-        self._newest[found] = self._number, columns.cycles.behind()
-        if earlier is None or columns.cycles.is_closer(earlier[1]):
-            return None
-        return self._number - earlier[0]

@@ -1,7 +1,7 @@
 """The invariants of a plan: what must hold of every one, whatever design made it, and what a design promises beside.
 
 They read the plan alone and know nothing of the planner. Broken ones are a defect of this tool, never of the input. To
-add one is a function and a line here.
+add one is a function and a line here; stateless tasks whose owners are numbers are checked in ``stateless`` alone.
 """
 
 from __future__ import annotations
