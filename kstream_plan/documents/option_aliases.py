@@ -80,8 +80,10 @@ ALIASES: Mapping[str, Alias] = {
     "--final": Alias("--as-snapshot", is_implied=True),
     "--plain": Alias("--color", value="never"),
     "--master": Alias("--spark-conf", "spark.master="),
-    "--leader-log": Alias("files"),
-    **{f"--{kind}": Alias("files", f"{kind}=") for kind in ("connect-log", "connect-status", "describe-text")},
+    **{
+        f"--{kind}": Alias("group_paths", f"{kind}=")
+        for kind in ("leader-log", "connect-log", "connect-status", "describe-text")
+    },
     "--end-offsets": Alias("--metrics", "end="),
     "--start-offsets": Alias("--metrics", "start="),
     "--lags": Alias("--metrics", "rows="),
@@ -121,5 +123,5 @@ def modern_words(words: Sequence[str], with_value: Collection[str]) -> ModernWor
             modern += new_words
             warnings.append(f"{old} goes with the next release: write {shlex.join(new_words)}")
         else:
-            modern += [word, *islice(rest, word in with_value)]
+            modern += [word, *islice(rest, word.startswith("-") and word in with_value)]
     return ModernWords(modern, warnings)

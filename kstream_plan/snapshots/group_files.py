@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
+from glob import has_magic
 from itertools import islice
 from typing import BinaryIO, NamedTuple
 
-from kstream_plan.errors import KstreamPlanError, UsageError
+from kstream_plan.errors import KstreamPlanError, SnapshotError, UsageError
 from kstream_plan.snapshots.files.content import at_hand
 from kstream_plan.snapshots.files.kinds import CONNECT_STATUS, RESOURCE, STREAMS_TABLE, file_kind
 from kstream_plan.snapshots.files.sources import STDIN, local_path
@@ -45,6 +46,10 @@ _TEXTS: Mapping[GroupFile, str] = {
 }
 _OF_LOGS = {LogKind.STREAMS: GroupFile.LEADER_LOG, LogKind.CONNECT: GroupFile.CONNECT_LOG}
 _OF_FILES = {CONNECT_STATUS: GroupFile.CONNECT_STATUS, STREAMS_TABLE: GroupFile.DESCRIBE_TEXT}
+#: What `curl -i` prints before a status.
+_HTTP_HEADERS = re.compile(rb"\A(?:HTTP/[\d.]+ [^\n]*\n(?:[^\r\n][^\n]*\n)*\r?\n)+")
+#: So many files of a folder are looked into.
+_MOST_FILES = 20
 #: A resource of Kubernetes that has the status of a connector.
 _KAFKA_CONNECTOR = re.compile(rb"\bkind\"?: *\"?KafkaConnector\b")
 
@@ -55,20 +60,31 @@ class GroupFiles(NamedTuple):
     kind: GroupFile
     paths: Sequence[str]
 
+    def check_there(self) -> None:
+        """Check that paths on this machine lead somewhere.
+
+        Raises:
+            SnapshotError: one does not.
+        """
+        missing = next(filter(_is_missing, self.paths), None)
+        if missing is not None:
+            raise SnapshotError("does not exist", where=printable(missing) or "''", fix="check the path")
+
 
 def group_files(texts: Sequence[str]) -> GroupFiles:
-    """Return what files hold, all of them the same; a mark, such as ``connect-log=FILE``, says it of all.
+    """Return what files hold, all of them the same; a mark, such as ``connect-log=FILE``, says it of one.
 
-    Without one, standard input is a log of Kafka Streams, and so are files that tell nothing.
+    Files that tell nothing, and standard input, are what a mark says, or else logs of Kafka Streams.
 
     Raises:
-        UsageError: they are of several kinds.
+        UsageError: they are of several kinds, or a mark is none.
     """
     marked = [_split_mark(text) for text in texts]
     paths = [path for _, path in marked]
     places = {kind: f"{kind}={path}" for kind, path in marked if kind is not None}
-    if not places:
-        places = {kind: path for path in paths for kind in _kinds_in(path)}
+    for kind, path in marked:
+        for told in _kinds_in(path) if kind is None else ():
+            places.setdefault(told, path)
     if len(places) > 1:
         (kind, place), (other_kind, other_place), *_ = places.items()
         what = f"{_name(place)} is {kind.text}, {_name(other_place)} is {other_kind.text}"
@@ -85,21 +101,36 @@ def _name(path: str) -> str:
 def _split_mark(text: str) -> tuple[GroupFile | None, str]:
     """Return how a path is marked, and the path; one that is there may have a ``=`` in its name."""
     mark, equals, path = text.partition("=")
-    return (GroupFile(mark), path) if equals and mark in _TEXTS and not os.path.exists(text) else (None, text)
+    if not equals or os.path.exists(text):
+        return None, text
+    if mark not in _TEXTS:
+        if path and os.path.exists(path):
+            raise UsageError(f"{printable(mark)} is no kind of file", fix=f"write one of {', '.join(_TEXTS)}={path}")
+        return None, text
+    if not path:
+        raise UsageError(f"{text} names no file", fix=f"write {text}FILE")
+    return GroupFile(mark), path
+
+
+def _is_missing(path: str) -> bool:
+    local = local_path(path)
+    return path != STDIN and local is not None and not has_magic(local) and not os.path.exists(local)
 
 
 def _kinds_in(path: str) -> Iterator[GroupFile]:
-    """Yield what a path leads to; a folder, or a glob, is what its first file is.
+    """Yield what a path leads to; a folder, or a glob, is what its first file is that tells.
 
     What is not there, or cannot be read, is an error where it is read.
     """
     if path == STDIN:
         return
     with suppress(KstreamPlanError, OSError):
-        file = next(filter(os.path.getsize, expanded(local_path(path) or path)), None)
-        if file is not None:
+        for file in islice(filter(os.path.getsize, expanded(local_path(path) or path)), _MOST_FILES):
             with open(at_hand(file), "rb") as stream:
-                yield from _kinds_of(stream, path)
+                kinds = [*_kinds_of(stream, path)]
+            if kinds:
+                yield from kinds
+                return
 
 
 def _kinds_of(stream: BinaryIO, name: str) -> Iterator[GroupFile]:
@@ -113,7 +144,7 @@ def _kinds_of(stream: BinaryIO, name: str) -> Iterator[GroupFile]:
 
 
 def _of_a_head(head: bytes) -> GroupFile | None:
-    kind = file_kind(head)
+    kind = file_kind(_HTTP_HEADERS.sub(b"", head))
     if kind is RESOURCE and _KAFKA_CONNECTOR.search(head):
         return GroupFile.CONNECT_STATUS
     return None if kind is None else _OF_FILES.get(kind)

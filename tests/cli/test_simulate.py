@@ -81,7 +81,10 @@ def test_what_is_missing_is_named(file: str, missing: str, capsys: pytest.Captur
 def test_arguments_the_wrong_way_round_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = _file(tmp_path, '{"format_version": "1.0", "application_id": "x", "instances": []}')
     assert run(["simulate", "s.yaml", path]) == 1
-    assert "this is a snapshot, not a scenario. Fix: pass it as the first argument" in capsys.readouterr().err
+    assert (
+        "this is a snapshot, not a scenario. Fix: pass it first, as in kstream-plan assign FILE"
+        in capsys.readouterr().err
+    )
 
 
 def test_an_event_that_does_not_fit_names_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -264,7 +264,7 @@ def test_the_command_config_says_how_to_log_in(tmp_path: Path, capsys: pytest.Ca
     [
         ((), "no source of a snapshot is given"),
         (("--group", "S2b"), "--group is about a running group"),
-        (("x.log", "--set", "offsets.topic=true"), "--set offsets.topic is about a running group"),
+        ((__file__, "--set", "offsets.topic=true"), "--set offsets.topic is about a running group"),
         (("--bootstrap-server", "b:1"), "--bootstrap-server needs a group"),
         ((*GROUP, "x.log"), "a log and a cluster are two sources"),
         ((*GROUP, "more.log"), "a log and a cluster are two sources"),

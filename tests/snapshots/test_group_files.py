@@ -22,7 +22,7 @@ RESOURCE = b"apiVersion: kafka.strimzi.io/v1\nkind: KafkaConnector\nstatus: {}\n
 CONTENTS = {
     GroupFile.LEADER_LOG: [STREAMS_LOG.read_bytes(), b"nothing that is known\n", b""],
     GroupFile.CONNECT_LOG: [CONNECT_LOG.read_bytes(), b"x\n" * (1 << 20) + CONNECT_LOG.read_bytes()],
-    GroupFile.CONNECT_STATUS: [STATUS, RESOURCE],
+    GroupFile.CONNECT_STATUS: [STATUS, RESOURCE, b"HTTP/1.1 200 OK\r\nServer: x\r\n\r\n" + STATUS],
     GroupFile.DESCRIBE_TEXT: [TABLE.read_bytes()],
 }
 
@@ -36,19 +36,47 @@ def test_a_file_is_known_by_its_content_whatever_its_name_also_in_gzip_and_below
             (tmp_path / "file").write_bytes(packed)
             for path in (str(tmp_path / "file"), str(tmp_path), f"{tmp_path}/f*", f"file://{tmp_path}/file"):
                 assert group_files([path]) == (kind, [path])
-                assert group_files([path, "-", "/nowhere"]) == (kind, [path, "-", "/nowhere"])
+                assert group_files([path, "-"]) == (kind, [path, "-"])
 
 
 @pytest.mark.parametrize("kind", GroupFile)
-def test_a_mark_counts_before_content_and_for_every_file(kind: GroupFile) -> None:
-    assert group_files([f"{kind}={STREAMS_LOG}", str(CONNECT_LOG)]) == (kind, [str(STREAMS_LOG), str(CONNECT_LOG)])
+def test_a_mark_counts_before_content_and_for_files_that_tell_nothing(kind: GroupFile, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"hello")
+    paths = [str(STREAMS_LOG), str(tmp_path / "file")]
+    assert group_files([f"{kind}={paths[0]}", paths[1]]) == (kind, paths)
     assert group_files([f"{kind}=-"]) == (kind, ["-"])
+
+
+def test_of_a_folder_the_first_file_that_tells_counts(tmp_path: Path) -> None:
+    (tmp_path / "README").write_bytes(b"hello")
+    (tmp_path / "worker-1.log").write_bytes(CONNECT_LOG.read_bytes())
+    assert group_files([str(tmp_path)]) == (GroupFile.CONNECT_LOG, [str(tmp_path)])
+
+
+WRONG = {
+    "/nowhere.log": "/nowhere.log: does not exist. Fix: check the path",
+    "": "'': does not exist. Fix: check the path",
+    "connect-status=": "connect-status= names no file. Fix: write connect-status=FILE",
+    f"conect-log={CONNECT_LOG}": "conect-log is no kind of file. Fix: write one of leader-log, connect-log, connect-st",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_what_is_no_file_is_said_before_what_goes_with_it(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["snapshot", text, "--set", "broker.version=4.3"]) != 0
+    assert capsys.readouterr().err.startswith(f"kstream-plan: error: {WRONG[text]}")
+
+
+def test_a_table_on_standard_input_is_told_its_mark(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["snapshot", "-", "--set", "broker.version=4.3"]) == 2
+    assert capsys.readouterr().err.endswith("Fix: say what standard input is: describe-text=-\n")
 
 
 def test_a_file_that_is_there_may_be_named_like_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("connect-log=x").write_bytes(STREAMS_LOG.read_bytes())
     assert group_files(["connect-log=x"]) == (GroupFile.LEADER_LOG, ["connect-log=x"])
+    Path("other=x").write_bytes(STREAMS_LOG.read_bytes())
     assert group_files(["other=x"]) == (GroupFile.LEADER_LOG, ["other=x"])
 
 
@@ -60,6 +88,10 @@ MIXED: list[tuple[Sequence[str], str]] = [
     (
         [str(TABLE), str(CONNECT_LOG)],
         "k43-base.txt is a table of kafka-streams-groups.sh, .*worker-1.log is a log of K",
+    ),
+    (
+        [f"leader-log={STREAMS_LOG}", str(CONNECT_LOG)],
+        "orders.log is a log of Kafka Streams, .*worker-1.log is a log of Kafka Con",
     ),
     (["leader-log=x", "connect-log=y"], "leader-log=x is a log of Kafka Streams, connect-log=y is a log of Kafka Conn"),
 ]
@@ -88,8 +120,8 @@ def test_a_log_with_signs_of_both_is_refused_without_a_mark(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("words", "new"),
     [
-        (["--leader-log", str(STREAMS_LOG)], str(STREAMS_LOG)),
-        ([f"--leader-log={STREAMS_LOG}"], str(STREAMS_LOG)),
+        (["--leader-log", str(STREAMS_LOG)], f"leader-log={STREAMS_LOG}"),
+        ([f"--leader-log={STREAMS_LOG}"], f"leader-log={STREAMS_LOG}"),
         (["--connect-log", str(CONNECT_LOG)], f"connect-log={CONNECT_LOG}"),
     ],
 )
@@ -114,6 +146,37 @@ def test_standard_input_of_another_kind_is_told_its_mark(
     error = capsys.readouterr().err
     assert error.startswith(f"kstream-plan: error: standard input: is {kind.text}, and no decision of Kafka Streams'")
     assert error.endswith(f"Fix: make a snapshot of it alone: kstream-plan snapshot {kind}=-\n")
+
+
+def test_a_file_named_like_an_argument_takes_no_option_with_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["assign", "paths", "--assignor", "balanced"]) == 1
+    error = capsys.readouterr().err
+    assert "write --set assignor=balanced" in error
+    assert "paths: does not exist" in error
+
+
+def test_an_old_option_of_another_command_is_no_file_of_this_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["show", "--connect-status", "x"]) == 2
+    assert "goes with the next release" not in capsys.readouterr().err
+
+
+OLD_VARIABLES = {
+    "ASSIGNOR": ("assign", "write {}SET='assignor=…'"),
+    "NOW": ("assign", "write {}SET='now=…'"),
+    "LAGS": ("assign", "write {}METRICS='rows=…'"),
+    "CONNECT_LOG": ("snapshot", "unset it, and give the file on the command line"),
+}
+
+
+@pytest.mark.parametrize("name", OLD_VARIABLES)
+def test_a_variable_of_an_old_option_is_an_error(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prefix, (command, fix) = "KSTREAM_PLAN_", OLD_VARIABLES[name]
+    monkeypatch.setenv(f"{prefix}{name}", "x")
+    assert run([command, "x"]) == 2
+    expected = f"kstream-plan: error: {prefix}{name} is the variable of an old option. Fix: {fix.format(prefix)}\n"
+    assert capsys.readouterr().err == expected
 
 
 def test_leader_log_stays_an_option_of_what_follows_a_group(capsys: pytest.CaptureFixture[str]) -> None:

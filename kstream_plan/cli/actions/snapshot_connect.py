@@ -49,6 +49,7 @@ def is_about_connect(options: SnapshotOptions) -> bool:
         names = ("connect_config", "generation", "now")
         lonely = next((name for name in names if getattr(options.command_line, name) is not None), None)
         if lonely is not None:
+            options.group_files.check_there()
             fix = "give its log, or leave it out"
             raise UsageError(f"{option_of(lonely)} is about a Connect group", fix=fix)
         return False

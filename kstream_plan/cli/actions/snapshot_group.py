@@ -19,6 +19,7 @@ from kstream_plan.model.times import format_time
 from kstream_plan.render.pages.generations import Generation
 from kstream_plan.snapshots.broker.source import Cluster, Taken, group_decisions, group_history, running_group
 from kstream_plan.snapshots.broker.streams_rows import GivenOfGroup
+from kstream_plan.snapshots.files.sources import STDIN
 from kstream_plan.snapshots.rows.fields import printable, shown
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
@@ -38,6 +39,7 @@ _NO_CONFIG = (
     "10000, max.warmup.replicas 2, num.standby.replicas 0, probing every 10m), and with other settings the plan is "
     "wrong. Give --streams-config"
 )
+_WHERE_IT_RUNS = "say where it runs: --bootstrap-server HOST:PORT"
 
 
 class RunningGroups(NamedTuple):
@@ -61,7 +63,9 @@ def running_groups_of(options: SnapshotOptions) -> RunningGroups | None:
     if servers is None:
         is_measured = bool(options.metrics)
         if lonely := _options(options.command_line, _OF_GROUPS if is_measured else (*_OF_GROUPS, "topology")):
-            fix = "say where it runs: --bootstrap-server HOST:PORT"
+            options.group_files.check_there()
+            is_piped = STDIN in (options.group_paths or ())
+            fix = "say what standard input is: describe-text=-" if is_piped else _WHERE_IT_RUNS
             raise UsageError(f"{lonely[0]} is about a running group", fix=fix)
         if not logs:
             fix = "kstream-plan snapshot FILE; of a running group: --bootstrap-server HOST:PORT --group ID"

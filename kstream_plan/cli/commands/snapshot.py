@@ -114,7 +114,7 @@ def _checked_source(options: SnapshotOptions) -> RunningGroups | None:
 
 
 def _list(page: Page, options: SnapshotOptions) -> str:
-    return draw_pages([with_snapshot(page, options.option_words, options.files or ())])
+    return draw_pages([with_snapshot(page, options.option_words, options.group_paths or ())])
 
 
 def _check_out(options: SnapshotOptions) -> None:

@@ -11,7 +11,9 @@ import typer
 
 from kstream_plan.cli.command_help import COMMANDS, WITHOUT_FILE
 from kstream_plan.cli.options.parameters import CommandLine, Source
+from kstream_plan.documents.option_aliases import ALIASES
 from kstream_plan.documents.own_settings import OF_COMMANDS
+from kstream_plan.errors import UsageError
 
 #: Under which name a context keeps where the values of the file stand, and what it gives ``--set``, with the place.
 _PLACES, _SETTINGS_OF_FILE = "kstream_plan.places", "kstream_plan.settings"
@@ -28,17 +30,22 @@ def option_keys(option: Any) -> list[str]:
 
 def option_variables(option: Any) -> list[str]:
     """Return the environment variables of an option: ``KSTREAM_PLAN_AS_OF`` for ``--as-of``."""
-    return [f"KSTREAM_PLAN_{key.replace('-', '_').upper()}" for key in option_keys(option)]
+    return list(map(_variable, option_keys(option)))
+
+
+def _variable(key: str) -> str:
+    return f"KSTREAM_PLAN_{key.replace('-', '_').upper()}"
 
 
 def take_file(ctx: Any, options: Sequence[Any]) -> None:
     """Let the options of a command have what the file says, if there is one, where nothing beats it.
 
     Raises:
-        UsageError: the file cannot be read, or does not fit the options.
+        UsageError: the file cannot be read, or does not fit the options; a variable has the name of an old option.
     """
     from kstream_plan.documents.option_defaults import Form, find_defaults  # noqa: PLC0415 - not for help
 
+    _refuse_old_variables(ctx, options)
     file = find_defaults()
     if file is None:
         return
@@ -53,6 +60,25 @@ def take_file(ctx: Any, options: Sequence[Any]) -> None:
             ctx.meta[_SETTINGS_OF_FILE].append((default.place, words))
         else:
             ctx.default_map[option.name], ctx.meta[_PLACES][option.name] = words, default.place
+
+
+def _refuse_old_variables(ctx: Any, options: Sequence[Any]) -> None:
+    from kstream_plan.documents.option_defaults import KEYS  # noqa: PLC0415 - not for help
+
+    names = {f"--{key}" for option in options for key in option_keys(option)}
+    names.update(str(item.name) for item in ctx.command.params)
+    for old, alias in ALIASES.items():
+        variable = _variable(old[2:])
+        if old[2:] in KEYS or alias.option not in names or not os.environ.get(variable):
+            continue
+        if not alias.option.startswith("--"):
+            fix = "unset it, and give the file on the command line"
+        elif alias.is_implied:
+            fix = "unset it"
+        else:
+            value = alias.value or ("…" if alias.prefix else "")
+            fix = f"write {_variable(alias.option[2:])}='{alias.prefix}{value}'"
+        raise UsageError(f"{variable} is the variable of an old option", fix=fix)
 
 
 def option_source(ctx: Any, option: Any) -> str:

@@ -18,7 +18,7 @@ from kstream_plan.snapshots.group_files import GroupFile, GroupFiles, group_file
 class SnapshotOptions(Measuring, Limited):
     """From where a snapshot is made, what of it is wanted, what is known besides, and where it goes."""
 
-    files: Annotated[
+    group_paths: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[KIND=]FILE...",
@@ -61,7 +61,7 @@ class SnapshotOptions(Measuring, Limited):
         Raises:
             UsageError: they are of several kinds.
         """
-        return group_files(self.files or ())
+        return group_files(self.group_paths or ())
 
     def _paths(self, kind: GroupFile) -> Sequence[str]:
         return self.group_files.paths if self.group_files.kind is kind else ()

@@ -26,7 +26,7 @@ class FileKind(NamedTuple):
 
 
 SAVED_PLAN = FileKind("a saved plan", "pass it to kstream-plan show, check, compare or diff")
-SNAPSHOT = FileKind("a snapshot", "pass it as the first argument")
+SNAPSHOT = FileKind("a snapshot", "pass it first, as in kstream-plan assign FILE")
 POLICY = FileKind("a policy", "pass it with --policy, to check or compare")
 SETTINGS = FileKind("a file of settings", "pass it with --streams-config")
 SCENARIO = FileKind("a scenario", "pass it with --scenario, or to simulate after a snapshot")
