@@ -6,7 +6,7 @@ from array import array
 
 
 def zeros(typecode: str, number: int) -> array[int]:
-    """Return a column of so many zeros, at least one; ``typecode``: "b", "i" or "q" for 8, 32 or 64 bits."""
+    """Return a column of so many zeros, at least one; ``typecode``: "b", "i", "q" or "Q" for 8, 32 or 64 bits."""
     return array(typecode, [0]) * max(1, number)
 
 

@@ -364,6 +364,7 @@ class GroupInPlay:
         )
         if not columns.is_engine:
             self.state = self.state.with_unsettled(columns.copies.unsettled())
+            tuple(self.state.copies), tuple(self.state.holdings)  # the assignor compares these with what comes next
         if lapse.idle:
             self._log = self._new_log()
         return self.state
@@ -382,9 +383,9 @@ class GroupInPlay:
             self._paces.append((span.rates, pace))
             end_ms = start_ms + span.elapsed_ms
             edges = [start_ms, *(cut for cut in cuts if start_ms < cut < end_ms), end_ms]
-            for first, (start, end) in enumerate(pairwise(edges)):
+            for number, (start, end) in enumerate(pairwise(edges)):
                 part = span._replace(elapsed_ms=min(end - start, FAR_MS // len(spans)))
-                found.append(self._stretch(part, pace, goes_on=first > 0))
+                found.append(self._stretch(part, pace, goes_on=number > 0))
             start_ms = end_ms
         return found
 
