@@ -325,7 +325,7 @@ def test_names_go_by_client_ids(tmp_path: Path) -> None:
             ("--bootstrap-server", "a:1", "--group", "S8", "--set", "broker.version=4.1"),
             "'4.1' is no release of brokers",
         ),
-        (("app.log", "--set", "broker.version=4.3"), "--set broker.version is about a running group"),
+        ((__file__, "--set", "broker.version=4.3"), "--set broker.version is about a running group"),
     ],
 )
 def test_a_release_goes_with_a_running_group(options: Sequence[str], what: str) -> None:
