@@ -52,7 +52,7 @@ class Advance:
                 self.copies.change(place)
 
     def let_rest(self) -> None:
-        """Let tasks rest of which nothing changes, at the beginning of a plan."""
+        """Let tasks rest whose copies stay as they are, at the beginning of a plan."""
         copies = self.copies
         for place in range(self.tasks):
             rests = copies.number[place] > 0 and (self.idle or not self.decision.changed[place])

@@ -45,9 +45,9 @@ class Turn:
     ``state`` is the group as it is found then (without members that the turn lets go), ``generation`` the number of
     the decision, ``decided`` and ``held`` what everybody is to hold and holds from now on, by consumer of
     ``state.group``; ``decided_of`` the same by instance (``None``: what its consumers are to hold). ``target`` is what
-    the decisions lead to. ``steps`` are all that happens now, members that come and go included unless ``members`` are
-    told apart, which come first, but for what happens to ``stateless`` tasks as numbers. ``phases`` say what
-    the turn is for, ``probing_rebalance`` whether the decision asks for a probing rebalance; ``queued`` is how many
+    the decisions lead to. ``steps`` are all that happens now but for ``stateless`` tasks as numbers; where they leave
+    out members that come and go, the steps of these are in ``members``, and come first. ``phases`` say what the turn is
+    for, ``probing_rebalance`` whether the decision asks for a probing rebalance; ``queued`` is how many
     tasks still have to move, ``movements`` in how many movements if that is known. ``member`` is whose turn it is
     (process id, consumer id): then it belongs to the round of the decision before; ``None``: the group decides, and a
     round begins. ``silent``: there is nothing to tell of it yet; who has come and gone is told in the next turn.

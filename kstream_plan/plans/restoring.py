@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
@@ -48,17 +48,23 @@ def beginning(phases: Iterable[Span], elapsed_ms: int) -> tuple[Span, ...]:
     return tuple(kept)
 
 
-def _cut(phases: Sequence[Span], at_ms: Iterable[int]) -> Sequence[Span]:
+class Part(NamedTuple):
+    """A part of a phase; what comes at once comes in the first one. ``goes_on``: it is none."""
+
+    span: Span
+    goes_on: bool
+
+
+def parts_of(phases: Sequence[Span], cuts_ms: Iterable[int]) -> Iterator[Part]:
     """Divide phases at times that are counted from their beginning."""
-    cuts, found, start_ms = sorted(set(at_ms)), [], 0
+    cuts, start_ms = sorted(set(cuts_ms)), 0
     for phase in phases:
         end_ms = start_ms + phase.elapsed_ms
         edges = [start_ms, *(cut for cut in cuts if start_ms < cut < end_ms), end_ms]
-        for first, (start, end) in enumerate(pairwise(edges)):
-            part = phase._replace(elapsed_ms=end - start)
-            found.append(part._replace(burst=_NOTHING) if first else part)
+        for number, (start, end) in enumerate(pairwise(edges)):
+            span = phase._replace(elapsed_ms=end - start)
+            yield Part(span._replace(burst=_NOTHING) if number else span, goes_on=number > 0)
         start_ms = end_ms
-    return found
 
 
 def pressed_instances(
@@ -137,7 +143,7 @@ class Restoring:
         left: dict[tuple[int, int], int] = {}
         waits, written = dict(waiting), list[tuple[int, Mapping[int, int]]]()
         at_ms, ahead = 0, {i: _rest_of_a_poll(i, phases) for i in beginners if known[i]}
-        for phase in _cut(phases, from_ms.values()):
+        for phase, _ in parts_of(phases, from_ms.values()):
             later = {seat for seat, first_ms in from_ms.items() if first_ms > at_ms}
             spare: dict[int, int] = {}
             grown: Mapping[int, int] = _NOTHING

@@ -1,4 +1,4 @@
-"""A classic group in play: the engine's columns of it, and what is told of them, made when it is looked at.
+"""A classic group in play: the engine's columns of it, and values that are made of these when they are read.
 
 Source: page ``rules``, "From one generation to the next".
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
@@ -51,7 +50,7 @@ from kstream_plan.plans.design import Lapse
 from kstream_plan.plans.holdings_log import HoldingsLog
 from kstream_plan.plans.reasons import ReasonCode
 from kstream_plan.plans.replay import Outcome
-from kstream_plan.plans.restoring import Span
+from kstream_plan.plans.restoring import Span, parts_of
 from kstream_plan.plans.round_steps import RoundSteps
 from kstream_plan.plans.step_rows import CODES, NO_LAG, Rows, StepMaker, row_type
 from kstream_plan.protocols import Protocol
@@ -164,7 +163,7 @@ def seats_of(group: Group, assignment: Assignment) -> int:
 
 
 class Decided(NamedTuple):
-    """A decision that was made, and what is told of it."""
+    """A decision, what members then hold, and the steps to it."""
 
     assignment: Assignment
     transition: Transition
@@ -206,8 +205,8 @@ def _outcome_of(decision: Decision) -> Outcome:
 class GroupInPlay:
     """A stretch of rounds of one group with the same members and settings; a draft that a coordinator keeps.
 
-    ``state`` is the group as the next decision finds it. What is told of a decision is made of the columns until the
-    next one, what is told of a state until time goes on.
+    ``state`` is the group as the next decision finds it. Values of a decision can be made of the columns until the next
+    one, those of a state until time goes on.
     """
 
     def __init__(self, columns: Columns, state: GroupState, revoked_by: Mapping[int, int]) -> None:
@@ -375,27 +374,18 @@ class GroupInPlay:
 
     def _stretches(self, spans: Sequence[Span], cuts_ms: Iterable[int]) -> list[Stretch]:
         """Return the time in stretches, divided where the pace changes, and at times counted from the beginning."""
-        cuts, found, start_ms = sorted(set(cuts_ms)), list[Stretch](), 0
-        known, self._paces = self._paces, []
-        for span in spans:
-            pace = next((pace for rates, pace in [*known, *self._paces] if rates is span.rates), None)
-            pace = pace or pace_of(self.state.group, span.rates)
+        group, paces, stretches = self.state.group, self._paces, list[Stretch]()
+        self._paces = []
+        for span, goes_on in parts_of(spans, cuts_ms):
+            pace = next((pace for rates, pace in [*paces, *self._paces] if rates is span.rates), None)
+            pace = pace or pace_of(group, span.rates)
             self._paces.append((span.rates, pace))
-            end_ms = start_ms + span.elapsed_ms
-            edges = [start_ms, *(cut for cut in cuts if start_ms < cut < end_ms), end_ms]
-            for number, (start, end) in enumerate(pairwise(edges)):
-                part = span._replace(elapsed_ms=min(end - start, FAR_MS // len(spans)))
-                found.append(self._stretch(part, pace, goes_on=number > 0))
-            start_ms = end_ms
-        return found
-
-    def _stretch(self, span: Span, pace: Pace, *, goes_on: bool) -> Stretch:
-        """Return a part of a time; what comes at once came when the time began that ``goes_on``."""
-        burst: dict[int, int] = {}
-        if span.burst and not goes_on:
-            places = enumerate(self.state.group.stateful)
-            burst = {place: span.burst[task] for place, task in places if task in span.burst}
-        return Stretch(pace, span.elapsed_ms, len(self.state.group.instances), span.stopped, burst, goes_on)
+            elapsed_ms, burst = min(span.elapsed_ms, FAR_MS // len(spans)), span.burst
+            records = (
+                {place: burst[task] for place, task in enumerate(group.stateful) if task in burst} if burst else {}
+            )
+            stretches.append(Stretch(pace, elapsed_ms, len(group.instances), span.stopped, records, goes_on))
+        return stretches
 
     def _know(self, readiness: Readiness, later_ms: Mapping[tuple[int, int], int]) -> None:
         """Say of every copy whether it counts as caught up at the first decision, or time tells."""
