@@ -62,4 +62,5 @@ def test_what_starts_cold_lies_between_the_ends_of_unknown_stores(group: Given, 
         answer = _plan(group, stores, event)
         assert least <= answer.summary.cold_handovers <= most, (stores, group)
         assert answer.ends("cold_handovers")[1] <= most, (stores, group)
+        assert answer.verdict.kind == "settled" or not unknown.ends("settles")[0], (stores, group)
         assert not any(start.evidence.fact is Fact.STORES_UNKNOWN for start in answer.unproven_starts)

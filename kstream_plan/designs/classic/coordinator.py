@@ -85,6 +85,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         self._clock = clock
         self._in_play: GroupInPlay | None = None
         self._probes = Probes()
+        self._no_follow_up_ms = 0  # when the last rebalance came that was no follow-up
         self._maker: StepMaker | None = None
         self._previous: tuple[GroupState, Assignment] | None = None
         self._stateless: StatelessSteps | None = None
@@ -214,12 +215,19 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         return super().take_in(state, taking)
 
     def repeats(self, turn: ClassicTurn) -> Verdict | None:
-        """Compare a probing rebalance, or one that was called for, with those before."""
-        if turn.trigger is Trigger.FOLLOW_UP or _settled(turn.assignment, turn.transition):
+        """Compare a probing rebalance, or one that was called for, with those before.
+
+        So is a follow-up after so many others that a probing interval is over: there may be no end of them.
+        """
+        if turn.trigger is not Trigger.FOLLOW_UP:
+            self._no_follow_up_ms = turn.at_ms
+        elif turn.at_ms - self._no_follow_up_ms < probe_ms(turn, self._config):
+            return None
+        if _settled(turn.assignment, turn.transition):
             return None
         assert self._in_play is not None
         period = self._in_play.probe(self._probes)
-        return None if period is None else repeated(turn.state, turn.assignment, period)
+        return None if period is None else repeated(turn.state, turn.assignment, turn.trigger, period)
 
     def waited_for(self, turn: ClassicTurn) -> tuple[WorkId, ...]:
         """Return the tasks on their way, in task order."""

@@ -6,17 +6,17 @@ from kstream_plan.engine.codes import POLL_DELAY_MS
 from kstream_plan.model import Assignment, Copy, GroupState, Rates
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.plans import Cause, CauseCode, Verdict
+from kstream_plan.plans import Cause, CauseCode, Trigger, Verdict
 
 
-def repeated(state: GroupState, decision: Assignment, period: int) -> Verdict:
-    """Return the verdict on a probe that found what another one did so many probes before."""
+def repeated(state: GroupState, decision: Assignment, trigger: Trigger | None, period: int) -> Verdict:
+    """Return the verdict on a rebalance that found what another one did so many probes, or follow-ups, before."""
     tasks = tuple(state.group.tasks[task].task_id for task in sorted(decision.movements.tasks))
+    rebalances = "follow-ups" if trigger is Trigger.FOLLOW_UP else "probes"
+    no_progress = "and no copy has less to restore"
     if period == 1:
-        return Verdict("stuck", tasks, "two consecutive probes decided the same, and no copy has less to restore")
-    return Verdict(
-        "cyclic", tasks, f"every {period} probes the group is in the same state, and no copy has less to restore"
-    )
+        return Verdict("stuck", tasks, f"two consecutive {rebalances} decided the same, {no_progress}")
+    return Verdict("cyclic", tasks, f"every {period} {rebalances} the group is in the same state, {no_progress}")
 
 
 def cause(state: GroupState, decision: Assignment, rates: Rates, config: AssignmentConfig) -> Cause | None:
