@@ -66,6 +66,7 @@ FORM.record(
     least_duration_ms=added("The least that it takes; null: unknown."),
     most_duration_ms=added("The most that it takes; null: unknown."),
     most_cold_handovers=added("The most cold starts that there may be; null: unknown."),
+    may_not_settle=Field(BOOLEAN, "Whether it settles in the likely outcome, and not in another one.", missing=False),
 )
 FORM.record(
     Probing,

@@ -20,7 +20,7 @@ from kstream_plan.planner.side_by_side import Ends, SideBySide
 from kstream_plan.plans import FigureRange, Plan, Summary, probes_after_ms
 from kstream_plan.plans.caught_up_evidence import Fact
 from kstream_plan.plans.design import Design
-from kstream_plan.plans.note_codes import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP
+from kstream_plan.plans.note_codes import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP, MEMORY_UNSETTLED
 from kstream_plan.plans.plan import (
     ENDLESS,
     ENDS_NOT_PLAYED,
@@ -46,6 +46,9 @@ _FLOOR, _ALWAYS, _COLDEST, _IN_MEMORY = "floor", "always", "coldest", "in-memory
 _KNOWN_TIME = "known_duration_ms"
 #: Of a play how many start cold at most, if none of those is warm that is not proven to be.
 _MOST_COLD = "most_cold"
+#: Of a play whether it settles if stores are in memory, where that is unknown.
+_SETTLES_IN_MEMORY = "settles_in_memory"
+_UNSETTLED = "If stores are in memory, the group may not settle; whether they are is unknown (--stores would tell)"
 #: What may be known in one play of what may be, and not in another: in words, and the figures that tell it.
 _MAY_BE_UNKNOWN = {
     "how long tasks pause, or when everything runs": (*PAUSES, "runs_by_ms"),
@@ -82,15 +85,17 @@ class OtherPlay:
         return self.ends(in_figures(self._other_case()))
 
     def ends(self, played: InFigures) -> Ends:
-        """Return the figures of what comes of it; if stores are in memory, which is unknown, more may start cold.
+        """Return the figures of what comes of it; with stores in memory more may start cold, or it may not settle.
 
-        With stores in memory no state is left over, whenever that is deleted: it is as in the likely case.
+        Whether they are is unknown. No state is left over of them, whenever that is deleted: it is as in the likely
+        case.
         """
         ends = _ends(played)
         if self.options.cleaning != self.case.options.cleaning or not _stores_matter(self.case, played):
             return ends
         in_memory = replace(self, case=_in_memory(self.case))()
-        return {**ends, _MOST_COLD: max(ends[_MOST_COLD] or 0, in_memory[_MOST_COLD] or 0)}
+        most_cold = max(ends[_MOST_COLD] or 0, in_memory[_MOST_COLD] or 0)
+        return {**ends, _MOST_COLD: most_cold, _SETTLES_IN_MEMORY: in_memory["settles"]}
 
     def _other_case(self) -> Case:
         case = self.case
@@ -165,7 +170,10 @@ class WhatElse:
                 ends += others
             else:
                 warnings = tuple(note for note in warnings if note.code != code)
-        ranges = tuple(_ranges(ends, (*found.get(_COLDEST, ()), *found.get(_IN_MEMORY, ()))))
+        in_memory = found.get(_IN_MEMORY, ())
+        ranges = tuple(_ranges(ends, (*found.get(_COLDEST, ()), *in_memory)))
+        if all(play["settles"] for play in ends) and not _settle_in_memory((*ends, *in_memory)):
+            warnings = (*warnings, Note(MEMORY_UNSETTLED, _UNSETTLED))
         return ranges, (*warnings, *_endless(ends, input_behind=_is_input_behind(made)))
 
     def _other(self, by: Design | None = None, case: Case | None = None, **changed: Unpack[PlanKeywords]) -> OtherPlay:
@@ -407,15 +415,26 @@ def _ends(play: InFigures) -> Ends:
     return {
         _KNOWN_TIME: known_ms,
         _MOST_COLD: most_cold,
+        _SETTLES_IN_MEMORY: 1,
         **{figure: figure_of(play, figure) for figure in FIGURES},
     }
 
 
+def _settle_in_memory(plays: Sequence[Ends]) -> bool:
+    """Tell whether all settle that are of stores in memory, or would be."""
+    return all(play["settles"] and play[_SETTLES_IN_MEMORY] for play in plays)
+
+
 def _ranges(plays: Sequence[Ends], coldest: Sequence[Ends] = ()) -> Iterator[FigureRange]:
-    """Yield the figures that differ, of cold starts with those of ``coldest``, and with what is not proven."""
+    """Yield the figures that differ; of cold starts with those of ``coldest`` and what is not proven.
+
+    Whether all settle is of ``coldest`` as well, and of stores in memory.
+    """
     for figure in FIGURES:
         is_cold = figure == "cold_handovers"
         both = _both_ends((*plays, *coldest) if is_cold else plays, figure)
+        if figure == "settles" and both is not None and not _settle_in_memory((*plays, *coldest)):
+            both = 0, both[1]
         if both is not None and is_cold:
             both = both[0], max(play[_MOST_COLD] or 0 for play in (*plays, *coldest))
         if both is not None and both[0] != both[1]:

@@ -69,7 +69,7 @@ def cold_sentences(plan: Plan, activities: Sequence[Activity], draws: Draws | No
 def _up_to(plan: Plan, number: int, noun: str) -> str:
     """Return how many there may be: ``Up to 3 cold starts``, or ``3 cold starts or more``."""
     starts = count(number, noun)
-    return f"Up to {starts}" if plan.tells_ends else f"{starts}{plan.or_more}"
+    return f"{starts}{plan.or_more}" if plan.or_more else f"Up to {starts}"
 
 
 def _cold_cause(plan: Plan, activities: Sequence[Activity]) -> str:

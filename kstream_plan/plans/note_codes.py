@@ -32,6 +32,8 @@ FROM_ROUNDS = frozenset(
 LEFT_OVER_CLEANUP = "left-over-cleanup"
 #: The same of whether a follow-up comes before something else, or after it.
 LATE_FOLLOW_UP = "late-follow-up"
+#: The group may not settle if stores are in memory, which is unknown.
+MEMORY_UNSETTLED = "memory-unsettled"
 #: Members return before the broker has fenced those that crashed.
 BACK_BEFORE_FENCED = "back-before-fenced"
 #: A return is so close to the session time-out that either may come first.

@@ -287,8 +287,9 @@ class Plan(InNotebooks):
 
     @property
     def or_more(self) -> str:
-        """What stands behind the most of a figure: nothing where all outcomes were simulated, else " or more"."""
-        return "" if self.tells_ends else " or more"
+        """What stands behind the most of a figure: " or more" unless all outcomes were simulated, to their end."""
+        ends = self.verdict.kind == "stuck" or self.ends("settles")[0]
+        return "" if self.tells_ends and ends else " or more"
 
     def may_be_endless(self, name: str) -> bool:
         """Tell whether nobody knows how large a figure gets at worst, though some may be told of it."""

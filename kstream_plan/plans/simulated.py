@@ -102,6 +102,7 @@ class WhatIf:
 
     paused_task_ms: of Connect groups, how long all connectors and tasks stand still together; else ``None``.
     least_duration_ms, most_duration_ms, most_cold_handovers: the ends of what may be; ``None``: unknown.
+    may_not_settle: it settles in the likely outcome, and not in another one.
     """
 
     setting: str
@@ -117,6 +118,7 @@ class WhatIf:
     least_duration_ms: int | None = None
     most_duration_ms: int | None = None
     most_cold_handovers: int | None = None
+    may_not_settle: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -107,6 +107,7 @@ def what_if(config: AssignmentConfig, setting: str, value: int, play: Play) -> W
         least_duration_ms=least_ms if known else None,
         most_duration_ms=most_ms if known and not endless else None,
         most_cold_handovers=result.ends("cold_handovers")[1] if known else None,
+        may_not_settle=result.verdict.kind == "settled" and not result.ends("settles")[0],
     )
 
 

@@ -1,4 +1,4 @@
-"""A group that settles with stores on disks and not with stores in memory."""
+"""A group that settles with stores on disks and not with stores in memory: where that is unknown, so is whether."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from kstream_plan.cli import run
 from kstream_plan.model import Snapshot
 from kstream_plan.plans import Plan, Trigger
+from kstream_plan.plans.note_codes import MEMORY_UNSETTLED
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.scale_out import scale_out
+from kstream_plan.simulation.simulate import simulate
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
 _BEFORE = Path(__file__).parent / "mem-endless" / "before.json"
@@ -36,3 +39,26 @@ def test_follow_ups_without_end_are_recognised_after_a_probing_interval(before: 
     interval_ms = made.config.probing_rebalance_interval_ms
     assert interval_ms < made.rounds[-1].at_ms < 2 * interval_ms
     assert made.rounds[-1].decided == made.rounds[-4].decided
+
+
+def test_it_is_unknown_whether_a_group_settles_whose_stores_may_be_in_memory(before: Snapshot) -> None:
+    unknown, on_disks = _joined(before), _joined(before, stores="persistent")
+    assert (unknown.verdict.kind, unknown.ends("settles")) == ("settled", (0, 1))
+    assert [note.code for note in unknown.warnings].count(MEMORY_UNSETTLED) == 1
+    assert (on_disks.verdict.kind, on_disks.ends("settles")) == ("settled", (1, 1))
+
+
+def test_so_it_is_of_other_settings(before: Snapshot) -> None:
+    few = replace(before, config=replace(before.config, max_warmup_replicas=2))
+    scenario = drawn(scale_out(few.state.group, add=1), few.state.group, 0)
+    for stores, may_not_settle in ((None, True), ("persistent", False)):
+        simulated = simulate(replace(few, stores=stores), scenario, number_of_draws=1)
+        all_at_once = max(simulated.what_ifs, key=lambda one: (one.setting == "max_warmup_replicas", one.value))
+        assert (all_at_once.verdict, all_at_once.may_not_settle) == ("settled", may_not_settle)
+
+
+def test_the_first_sentences_say_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate-scaleout", str(_BEFORE), "--add", "1", "--set", "draws=1"]) == 0
+    text = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    says = "If stores are in memory, the group may not settle; whether they are is unknown (--stores would tell)."
+    assert text.index(says) < text.index("Duration")

@@ -196,6 +196,9 @@ FORM.record(
     least_duration_ms=_end("The least that it takes; left out if unknown."),
     most_duration_ms=_end("The most that it takes; left out if unknown."),
     most_cold_handovers=_end("The most cold starts that there may be; left out if unknown."),
+    may_not_settle=Field(
+        BOOLEAN, "True: it settles in the likely outcome, and not in another one.", missing=False, left_out=True
+    ),
 )
 FORM.record(
     SimulationDocument,

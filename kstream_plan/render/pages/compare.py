@@ -125,7 +125,7 @@ def _pause(alternative: Alternative) -> str:
 
 
 def _cold_starts(alternative: Alternative, starts: Range) -> str:
-    return f"{_count(alternative, starts)}{alternative.plan.or_more}"
+    return f"{_count(alternative, starts)}{alternative.plan.or_more * alternative.settles}"
 
 
 def _figure(name: str, field: str, show: Callable[[Alternative, Range], str] = _count) -> Figure:

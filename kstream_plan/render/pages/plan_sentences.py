@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kstream_plan.plans.cold_causes import cold_sentences, still_restoring
-from kstream_plan.plans.note_codes import BACK_BEFORE_FENCED
+from kstream_plan.plans.note_codes import BACK_BEFORE_FENCED, MEMORY_UNSETTLED
 from kstream_plan.plans.plan import ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED, Left, shorter_than
 from kstream_plan.plans.targets import without_target
 from kstream_plan.plans.verdict import CauseCode
@@ -62,7 +62,8 @@ def _settles(view: PlanView) -> str:
         return f"The plan ends before the group settles: {reason}{detail}.{_what_is_left(view)}{cause_text(view)}"
     if plan.verdict.is_over:
         return f"The group is stuck for {duration(plan.summary.duration_ms)}: {reason}{detail}.{cause_text(view)}"
-    return f"The group does not settle: {reason}{detail}.{cause_text(view)}"
+    group = "In this simulation the group" if view.figure("settles").most else "The group"
+    return f"{group} does not settle: {reason}{detail}.{cause_text(view)}"
 
 
 def _tasks_at_first(view: PlanView) -> Iterator[str]:
@@ -80,9 +81,15 @@ def _tasks_at_first(view: PlanView) -> Iterator[str]:
 def _settles_after(view: PlanView) -> str:
     summary, ends = view.plan.summary, view.figure("settles")
     is_assumed = summary.duration_is in ("probes", "floor")
-    if ends.least != ends.most:
+    in_memory = next((f" {note.message}." for note in view.plan.warnings if note.code == MEMORY_UNSETTLED), "")
+    if ends.least != ends.most and not in_memory:
         reason = f", and {_RATE_UNKNOWN}" if is_assumed else ""
         return f"The group may or may not settle; if it does, it takes {duration_text(view)}{reason}."
+    return f"{_settles_likely(view, is_assumed=is_assumed)}{in_memory}"
+
+
+def _settles_likely(view: PlanView, *, is_assumed: bool) -> str:
+    summary = view.plan.summary
     if summary.duration_is == "least":
         return f"The group settles after at least {at_least(summary.duration_ms)}."
     if not view.figure("duration_ms").median:

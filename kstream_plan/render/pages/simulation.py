@@ -122,11 +122,13 @@ def _what_if_row(what_if: WhatIf, view: PlanView) -> Row:
     lasts = text_cell(_duration(what_if.duration_ms, what_if.least_duration_ms, what_if.most_duration_ms))
     if what_if.verdict != "settled":
         lasts = Cell(("does not settle",), tone="bad")
+    elif what_if.may_not_settle:
+        lasts = Cell((*lasts.items, "or does not settle"), tone="unknown")
     most = what_if.most_cold_handovers
     is_empty = starts_empty(plan, what_if.setting, what_if.value)
     cold: Tone = "bad" if is_empty or most is None or most > plan.ends("cold_handovers")[1] else "plain"
     cold_text = f"at least {what_if.cold_handovers:,}" if most is None else span_to(what_if.cold_handovers, most)
-    cold_starts = f"{cold_text}{' or more' if is_empty else ''}"
+    cold_starts = f"{cold_text}{' or more' if is_empty or what_if.may_not_settle else ''}"
     last = [Cell((f"{what_if.peak_extra_copies:,}",)), Cell((cold_starts,), tone=cold)]
     if what_if.paused_task_ms is not None:
         last = [text_cell(duration(what_if.paused_task_ms)), text_cell(f"{what_if.moves:,}")]
