@@ -310,8 +310,9 @@ class Design(ABC):
         """
         return None
 
-    def is_quick(self, _snapshot: Snapshot) -> bool:
-        """Tell whether a play of a group like this takes a fraction of the usual time."""
+    @property
+    def is_quick(self) -> bool:
+        """Whether a play takes a fraction of the usual time."""
         return False
 
     def soonest(self) -> Design:

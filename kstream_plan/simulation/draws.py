@@ -32,7 +32,7 @@ MOST_DRAWS = 200
 #: So much work (:func:`work_of_one_ms`) is worth while unless told otherwise: about as much as reading takes.
 _WORTH = 2_000
 #: So many draws are worth while at least where plays are quick, unless each takes longer than that where they are not.
-_A_FEW, _WORTH_A_FEW_MS = 5, 20_000
+_A_FEW, _WORTH_A_FEW_MS = 5, 8_000
 #: Fewer changes of owner than this are simulated sooner than other processes are started.
 _ALONE = 2_000
 #: Where one play takes longer than that, what else may be is played by other processes at the same time.
@@ -63,7 +63,7 @@ def usual_number(group: Group, config: AssignmentConfig) -> int:
 def usual_draws(snapshot: Snapshot, options: PlanOptions) -> int:
     """Return how often a scenario is drawn unless told otherwise: a few times at least where each is one quick play.
 
-    Where it is hangs on the group and its settings alone. Where what else may come of a draw is played, however long
+    That hangs on the size of the group and on what decides. Where what else may come of a draw is played, however long
     that takes, each is several.
     """
     a_few = not options.long_ranges and is_quick(snapshot, options)
@@ -73,7 +73,7 @@ def usual_draws(snapshot: Snapshot, options: PlanOptions) -> int:
 def is_quick(snapshot: Snapshot, options: PlanOptions) -> bool:
     """Tell whether one play of such a group takes seconds at most."""
     work_ms = work_of_one_ms(snapshot.state.group, snapshot.config)
-    return work_ms <= _WORTH_A_FEW_MS and design_of(snapshot, options).is_quick(snapshot)
+    return work_ms <= _WORTH_A_FEW_MS and design_of(snapshot, options).is_quick
 
 
 def work_of_one_ms(group: Group, config: AssignmentConfig) -> float:

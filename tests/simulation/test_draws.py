@@ -298,12 +298,14 @@ def test_the_number_of_draws_follows_the_work_of_one() -> None:
     ("tasks", "standbys", "restore_rate", "options", "expected"),
     [
         (20, 1, None, PlanOptions(long_ranges=False), 37),
-        (3_000, 1, None, PlanOptions(long_ranges=False), 5),
+        (1_500, 1, None, PlanOptions(long_ranges=False), 5),
         (3_000, 0, None, PlanOptions(long_ranges=False), 5),
-        (3_000, 1, None, PlanOptions(), 1),
-        (3_000, 1, 1_000.0, PlanOptions(long_ranges=False), 5),
-        (3_000, 1, None, PlanOptions(long_ranges=False, assignor="balanced"), 1),
-        (10_000, 1, None, PlanOptions(long_ranges=False), 1),
+        (900, 2, None, PlanOptions(long_ranges=False), 5),
+        (1_500, 1, None, PlanOptions(), 1),
+        (1_500, 1, 1_000.0, PlanOptions(long_ranges=False), 5),
+        (1_500, 1, None, PlanOptions(long_ranges=False, protocol="eager"), 5),
+        (1_500, 1, None, PlanOptions(long_ranges=False, assignor="balanced"), 1),
+        (3_000, 1, None, PlanOptions(long_ranges=False), 1),
     ],
 )
 def test_a_few_are_drawn_at_least_where_each_is_a_quick_play(

@@ -15,9 +15,9 @@ from kstream_plan.designs.classic.next_rebalance import AT_PROBES, LATE, READY_L
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Group, GroupState, Note, Snapshot
 from kstream_plan.model.note import count, name_list
-from kstream_plan.model.releases import MODELLED_STREAMS, NO_COPY_NO_TEMPORARY, WARM_UPS_IN_ORDER, modelled_as
+from kstream_plan.model.releases import MODELLED_STREAMS, modelled_as
 from kstream_plan.model.scenario import Scenario
-from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
+from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import seated
 from kstream_plan.model.times import duration, duration_span, utc
 from kstream_plan.plans import HandOver, LowerBounds, MemberLeft, Trigger, probes_after_ms
@@ -80,13 +80,10 @@ class Classic(Design):
             assign, protocol, config, self.clock, times_alone=self.times_alone, target=self.target
         )
 
-    def is_quick(self, snapshot: Snapshot) -> bool:
-        """Tell whether a group has stateful tasks alone, with one standby at most."""
-        group, config = snapshot.state.group, snapshot.config
-        is_newest = WARM_UPS_IN_ORDER.is_in(self.release) and NO_COPY_NO_TEMPORARY.is_in(self.release)
-        is_usual = self.assignor == "high-availability" and self.protocol == "cooperative" and is_newest
-        has_few = config.num_standby_replicas <= 1 and config.acceptable_recovery_lag < MAX_LONG and not group.stateless
-        return is_usual and has_few and bool(group.stateful)
+    @property
+    def is_quick(self) -> bool:
+        """Whether the engine decides: another assignor takes many times as long."""
+        return ASSIGNORS[self.assignor].by_engine
 
     def rounds_at_most(self, rounds: int, config: AssignmentConfig) -> int:
         """Return as many more as a target file probes more often than the settings say."""
