@@ -159,7 +159,9 @@ OF_SNAPSHOTS: Mapping[str, OwnSetting] = {
 #: What ``--set`` gives a command, by the attribute of its options.
 OF_COMMANDS: Mapping[str, OwnSetting] = {
     "assignor": OwnSetting(
-        _one_of(_assignors), "balanced", "Assignor: high-availability (default), balanced, or planned (needs --target)."
+        _one_of(_assignors),
+        "high-availability",
+        "Assignor: high-availability (default), balanced, or planned (needs --target).",
     ),
     "back": OwnSetting(_TRUTH, "true", "Go back to where the plan began."),
     "bounds": OwnSetting(_TRUTH, "true", "Also compute the minimum of state to restore."),
