@@ -221,7 +221,7 @@ OF_COMMANDS: Mapping[str, OwnSetting] = {
     "record_size": OwnSetting(_number(), "200", "Bytes of a record, to show restored bytes as well."),
     "show_ranks": OwnSetting(_TRUTH, "true", "Show the ranked candidates of each task."),
     "timeout": OwnSetting(_DURATION, "15s", "Longest wait for a silent pipe or broker."),
-    "top": OwnSetting(_number(), "20", "Show at most so many rows."),
+    "top": OwnSetting(_number(), "20", "Maximum number of rows."),
     "trigger": OwnSetting(_one_of(_triggers), "join", "Trigger of rebalance 1 (default: join if an instance is new)."),
     "trust_reports_of": OwnSetting(
         _DURATION,
