@@ -59,14 +59,14 @@ FOLLOW = document(
         or_null(GENERATION),
     ),
     moved=list_of(_MOVED).said(
-        "The tasks that run elsewhere since the last look, of a group whose rebalances nobody records."
+        "Tasks that have changed their instance since the previous poll, where rebalances are not recorded."
     ),
     elsewhere=at(
         lambda event: () if event.course is None else event.course.elsewhere,
         "The same of those that run elsewhere than at the plan's end, once the group has its members.",
         list_of(TASK_DIFFERENCE),
     ),
-    caught_up=list_of(_COPY).said("The copies that have caught up since the last look."),
+    caught_up=list_of(_COPY).said("The copies that have caught up since the previous poll."),
     restoring=at(
         lambda event: () if event.course is None else event.course.restoring,
         "The copies that have not caught up, in task order.",

@@ -65,7 +65,7 @@ def compare(old: Side, new: Side, course: Between | None = None) -> Comparison:
 
 
 def _remarks(old: Side, new: Side, course: Between, remarks: Remarks) -> Remarks:
-    """Add what is told of the sides and of the way between them."""
+    """Add the remarks about the sides and the way between them."""
     notes = [
         Note("lags-measured", f"{moment}: {side.measured}")
         for moment, side in (("Before", old), ("After", new))

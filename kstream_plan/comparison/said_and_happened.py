@@ -195,7 +195,7 @@ class SaidAndHappened:
 
     @property
     def remarks(self) -> Remarks:
-        """What is told beside the figures."""
+        """The remarks beside the figures."""
         notes, assumptions = list[Note](_notes_of_files(self.seen)), list[Note]()
         if self.later:
             subject, verb = count(self.later, "later rebalance"), "is" if self.later == 1 else "are"

@@ -119,8 +119,9 @@ def modern_words(words: Sequence[str], with_value: Collection[str]) -> ModernWor
             if alias.is_implied:
                 warnings.append(f"{old} goes with the next release: {alias.option} says it")
                 continue
-            new_words = alias.words(value if equals else alias.value or "".join(islice(rest, 1)), words)
-            modern += new_words
+            given = value if equals else alias.value or next(rest, None)
+            new_words = alias.words("VALUE" if given is None else given, words)
+            modern += new_words if given is not None else [alias.option] * alias.option.startswith("--")
             warnings.append(f"{old} goes with the next release: write {shlex.join(new_words)}")
         else:
             modern += [word, *islice(rest, word.startswith("-") and word in with_value)]

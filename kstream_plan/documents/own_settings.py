@@ -159,7 +159,9 @@ OF_SNAPSHOTS: Mapping[str, OwnSetting] = {
 #: What ``--set`` gives a command, by the attribute of its options.
 OF_COMMANDS: Mapping[str, OwnSetting] = {
     "assignor": OwnSetting(
-        _one_of(_assignors), "balanced", "Assignor: high-availability (default), balanced, or planned (needs --target)."
+        _one_of(_assignors),
+        "high-availability",
+        "Assignor: high-availability (default), balanced, or planned (needs --target).",
     ),
     "back": OwnSetting(_TRUTH, "true", "Go back to where the plan began."),
     "bounds": OwnSetting(_TRUTH, "true", "Also compute the minimum of state to restore."),
@@ -219,7 +221,7 @@ OF_COMMANDS: Mapping[str, OwnSetting] = {
     "record_size": OwnSetting(_number(), "200", "Bytes of a record, to show restored bytes as well."),
     "show_ranks": OwnSetting(_TRUTH, "true", "Show the ranked candidates of each task."),
     "timeout": OwnSetting(_DURATION, "15s", "Longest wait for a silent pipe or broker."),
-    "top": OwnSetting(_number(), "20", "Show at most so many rows."),
+    "top": OwnSetting(_number(), "20", "Maximum number of rows."),
     "trigger": OwnSetting(_one_of(_triggers), "join", "Trigger of rebalance 1 (default: join if an instance is new)."),
     "trust_reports_of": OwnSetting(
         _DURATION,

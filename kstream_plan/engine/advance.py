@@ -243,7 +243,8 @@ class Advance:
             remaining = remaining + copies.grown[at] if remaining < MAX_LONG - copies.grown[at] else MAX_LONG
         remaining = min(remaining, copies.whole[place])
         if copies.placed_in[at] == self.generation:
-            self._report_placed(place, at, remaining, False)
+            runs = copies.role[at] == ACTIVE and not self.at_probes
+            self._report_placed(place, at, 0 if runs else remaining, False)
             return
         if copies.lag[at] != UNKNOWN:
             copies.lag[at] = remaining

@@ -51,6 +51,8 @@ cdef class StepWriter:
     cdef int64_t _restores(self, Py_ssize_t place, int32_t instance, bint is_empty) noexcept
     @cython.locals(copies=Copies, movement=TaskMovement, slot=Py_ssize_t, lag=int64_t, caught_up=bint)
     cdef void _why_active(self, Py_ssize_t row, Py_ssize_t place, int32_t instance) noexcept
+    @cython.locals(copies=Copies, closest=int64_t, at=Py_ssize_t)
+    cdef int64_t _why_cold(self, Py_ssize_t place, int64_t lag) noexcept
     @cython.locals(copies=Copies, movement=TaskMovement, slot=Py_ssize_t, standby=Py_ssize_t)
     cdef void _why_copied(self, Py_ssize_t row, Py_ssize_t place, int32_t instance, int8_t role) noexcept
     @cython.locals(decision=Decision, to=int32_t)

@@ -210,7 +210,18 @@ class StepWriter:
             self.rows[row + REASON] = CAUGHT_UP_MEANWHILE if caught_up else MOST_CAUGHT_UP
             self.rows[row + OTHER_LAG] = copies.lag_on(place, movement.destination[slot])
         else:
-            self.rows[row + REASON] = TARGET_CAUGHT_UP if caught_up else NO_STATE_ANYWHERE
+            self.rows[row + REASON] = TARGET_CAUGHT_UP if caught_up else self._why_cold(place, lag)
+
+    def _why_cold(self, place: int, lag: int) -> int:
+        """Say why a task runs on its target though that is not caught up: its ``lag`` there."""
+        copies = self.copies
+        closest = copies.whole[place]
+        for at in range(place * copies.room, place * copies.room + copies.number[place]):
+            if copies.lag[at] != NONE:
+                closest = min(closest, copies.lag[at])
+        if closest == copies.whole[place]:
+            return NO_STATE_ANYWHERE
+        return MOST_CAUGHT_UP if lag == closest else TARGET_WARMS_UP
 
     def _why_copied(self, row: int, place: int, instance: int, role: int) -> None:
         """Say why an instance has a copy."""

@@ -81,13 +81,18 @@ def badness(result: Result) -> tuple[int, float, bool, float, float, str]:
 
 
 #: Why an application is at risk.
-RISKS = ("cold starts", "unassigned connectors or tasks", "missing standbys")
+RISKS = ("cold starts", "tasks that may start cold", "unassigned connectors or tasks", "missing standbys")
 
 
 def risks(result: Result) -> tuple[str, ...]:
-    """Return which of :data:`RISKS` an application has; of cold starts the most that there may be count."""
+    """Return which of :data:`RISKS` an application has; one with cold starts is not counted as one that may have some.
+
+    Rows of earlier releases have the most cold starts alone: these count.
+    """
+    most, likely = result.cold_handovers_most, result.cold_handovers_likely
+    cold = most if likely is None else likely
     unrun = (result.design or "").startswith("connect") and bool(result.max_paused_task_ms_most)
-    found = (bool(result.cold_handovers_most), unrun, bool(result.standbys_missing))
+    found = (bool(cold), bool(most) and not cold, unrun, bool(result.standbys_missing))
     return tuple(risk for risk, is_so in zip(RISKS, found, strict=True) if is_so)
 
 

@@ -33,8 +33,8 @@ class Event:
         application_id: the group.
         course: how far the group had come by then; ``None``: nothing was known.
         pair: the rebalance that came, beside the planned one; ``None``: it is about something else.
-        moved: the tasks that run elsewhere since the last look, of a group whose rebalances nobody records.
-        caught_up: the copies that have caught up since the last look.
+        moved: the tasks that run elsewhere since the previous poll, where rebalances are not recorded.
+        caught_up: the copies that have caught up since the previous poll.
         problem: why the source does not answer; empty: it does.
     """
 
@@ -54,7 +54,7 @@ class Event:
 
 
 def events(before: Course | None, course: Course) -> Iterator[Event]:
-    """Yield what has happened since the last look: rebalances first, copies then, and the end."""
+    """Yield what has happened since the previous poll: rebalances first, copies then, and the end."""
     name = course.plan.group.application_id
 
     def event(kind: EventKind, **more: object) -> Event:

@@ -59,7 +59,9 @@ from kstream_plan.plans.step_rows import (
 from kstream_plan.plans.summary import FIGURES
 
 #: Why a task goes where no copy has caught up, by the number in a row.
-_UNAWAITED = tuple(map(CODES.index, (ReasonCode.NO_STATE_ANYWHERE, ReasonCode.MOST_CAUGHT_UP)))
+_UNAWAITED = tuple(
+    map(CODES.index, (ReasonCode.NO_STATE_ANYWHERE, ReasonCode.MOST_CAUGHT_UP, ReasonCode.TARGET_WARMS_UP))
+)
 _BESIDE_UNSIZED = "beside copies that restore an unknown number of records"
 #: What tells how many those are.
 _TELLS_SIZE = ("--metrics with end offsets",)

@@ -418,7 +418,7 @@ class KnownCopies:
         if is_caught_up(lag, self._limit):
             return None
         if seat in snapshot.no_closer_ms:
-            words = f"it is {lag:,} records behind, and came no closer while it was looked at"
+            words = f"it is {lag:,} records behind, and its lag did not fall while it was observed"
             return Evidence(known=Known.BEHIND, fact=Fact.NO_CLOSER, words=words, at_least=lag, at_most=lag)
         if self._left_over_ms(task, instance, AS_READ) is not None:
             words = f"left-over state {lag:,} records behind, which is not restored"

@@ -209,7 +209,7 @@ class Coordinator(ABC, Generic[T]):
         return ()
 
     def ended(self, _turn: T, verdict: Verdict, _rates: Rates) -> Ending:
-        """Say what is told at the end of a plan, and of its last turn; ``rates`` are those of then."""
+        """Return the verdict and the notes at the end of a plan; ``rates`` are those of its last turn."""
         return Ending(verdict)
 
 

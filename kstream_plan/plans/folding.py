@@ -7,7 +7,7 @@ from itertools import groupby
 
 from kstream_plan.plans.activity import Activity
 
-#: Up to so many events are shown one by one.
+#: Up to this many events are shown one by one.
 _WHOLE = 12
 #: More rows than this are too many to read.
 _MOST_ROWS = 100

@@ -191,7 +191,7 @@ class CheckedPlan:
         still = tuple(of for note in self.plan.warnings if note.code == COMES_NO_CLOSER for of in note.subjects)
         if still:
             of_how_many = f"{len(still):,} {'copy' if len(still) == 1 else 'copies'}"
-            message = f"of {of_how_many} the lag did not fall while looked at"
+            message = f"of {of_how_many} the lag did not fall while it was observed"
             found.append(Note(COMES_NO_CLOSER, message, still))
         if COPIES_TOGETHER in notes:
             message = "rack.aware.assignment.tags does not keep all copies apart"

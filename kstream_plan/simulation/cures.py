@@ -29,7 +29,7 @@ from kstream_plan.simulation.what_ifs import LEAST_INTERVAL_MS, remedies, starts
 Settings: TypeAlias = Mapping[str, int | tuple[str, ...]]
 _Candidates: TypeAlias = Callable[[Plan, Finding], Iterator[Settings]]
 
-#: At most so many warm-ups at once, and heartbeats as short, are proposed.
+#: At most this many warm-ups at once, and heartbeats as short, are proposed.
 _MOST_WARMUPS = 64
 _LEAST_HEARTBEAT_MS = 100
 #: More warm-ups and probes make a plan no more than so many times as fast as they are more.

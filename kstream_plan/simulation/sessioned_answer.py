@@ -1,4 +1,4 @@
-"""What is answered of the way to ``sessioned``: figures by either protocol, the steps, what is told beside them."""
+"""What is answered of the way to ``sessioned``: figures by either protocol, the steps, the remarks beside them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class SessionedUpgrade:
 
     @property
     def remarks(self) -> Remarks:
-        """What is told beside the figures."""
+        """The remarks beside the figures."""
         command = Note("restart", "kstream-plan help connect-restart")
         return Remarks(tuple(_warnings(self)), tuple(_notes(self)), (_assumption(self),), (command,))
 

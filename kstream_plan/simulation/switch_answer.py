@@ -1,4 +1,4 @@
-"""What is answered of the switch to a streams group: figures on either side, steps, and what is told beside them."""
+"""What is answered of the switch to a streams group: figures on either side, steps, and the remarks beside them."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Switch:
 
     @property
     def remarks(self) -> Remarks:
-        """What is told beside the figures."""
+        """The remarks beside the figures."""
         command = Note("afterwards", "kstream-plan help streams-groups")
         return Remarks(tuple(_warnings(self)), tuple(_notes(self)), (_assumption(self),), (command,))
 

@@ -43,7 +43,7 @@ Outcome: TypeAlias = Snapshot | SnapshotError
 
 #: Up to this size inputs count as little; what is packed counts more, by what it typically unpacks to.
 LITTLE_BYTES = 16 << 20
-#: Up to so many files of little are read sooner without Spark SQL: it takes long to start, and less for each file.
+#: Up to this many files of little are read sooner without Spark SQL: it takes long to start, and less for each file.
 A_FEW = 100
 _UNPACKED = {Form.LINES: 1, Form.DOCUMENT: 1, Form.PARQUET: 20}
 _UNZIPPED = 10

@@ -186,7 +186,7 @@ def test_old_options_are_read_as_what_they_are_called_now() -> None:
         "--produce-rate goes with the next release: write --set produce.rate=9/s",
     ]
     assert modern_words(words, {"--task"}) == (words, []), "the command has no --set"
-    assert modern_words(["x", "--rates-over"], options).words == ["x", "--set", "rates.over="], "it has no value"
+    assert modern_words(["x", "--rates-over"], options).words == ["x", "--set"], "it has no value"
 
 
 DESIGNS = {
@@ -203,6 +203,20 @@ DESIGNS = {
 def test_every_old_option_of_a_design_is_one_of_it(line: str) -> None:
     new = [word for text in DESIGNS[line] for word in ("--design", text)]
     assert parsed(*line.split())["design"] == parsed(*new)["design"] != ()
+
+
+@pytest.mark.parametrize("old", ["--assignor", "--end-offsets"])
+def test_an_old_option_without_its_value_asks_for_one(old: str, capsys: pytest.CaptureFixture[str]) -> None:
+    alias = ALIASES[old]
+    assert run(["assign", "x.json", old]) == 2
+    warning, error = capsys.readouterr().err.splitlines()
+    assert warning.endswith(f"write {alias.option} {alias.prefix}VALUE")
+    assert f"option '{alias.option}' requires an argument" in error
+
+
+def test_the_fix_of_a_wrong_assignor_works_without_extras(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["assign", "x.json", "--set", "assignor=x"]) == 2
+    assert capsys.readouterr().err.endswith("Fix: write assignor=high-availability\n")
 
 
 #: Follow and wait have the first one.

@@ -520,7 +520,7 @@ def _evidence(known: Known, fact: Fact, words: str, **fields: Any) -> Evidence:
             _evidence(
                 Known.BEHIND,
                 Fact.NO_CLOSER,
-                "it is 10,001 records behind, and came no closer while it was looked at",
+                "it is 10,001 records behind, and its lag did not fall while it was observed",
                 at_most=10001,
                 at_least=10001,
             ),

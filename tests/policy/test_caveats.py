@@ -79,10 +79,10 @@ def test_a_delay_that_may_run_is_told_instead_of_what_counts_alone_do_not_tell()
 
 def test_copies_that_come_no_closer_are_counted_over_all_that_the_plan_warns_of() -> None:
     notes = [Note("comes-no-closer", "", (task,)) for task in TASKS[:2]]
-    assert said(notes[0]) == [("comes-no-closer", "of 1 copy the lag did not fall while looked at", TASKS[:1])]
-    assert said(*notes) == [("comes-no-closer", "of 2 copies the lag did not fall while looked at", TASKS[:2])]
+    assert said(notes[0]) == [("comes-no-closer", "of 1 copy the lag did not fall while it was observed", TASKS[:1])]
+    assert said(*notes) == [("comes-no-closer", "of 2 copies the lag did not fall while it was observed", TASKS[:2])]
     many = [Note("comes-no-closer", "", TASKS)]
-    assert said(*many)[0][1] == "of 1,200 copies the lag did not fall while looked at"
+    assert said(*many)[0][1] == "of 1,200 copies the lag did not fall while it was observed"
     assert said(assumed=tuple(notes)) == []
 
 

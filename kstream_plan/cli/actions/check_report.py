@@ -39,7 +39,7 @@ class PlanParts(NamedTuple):
 
 
 def report_parts(checkup: CheckedPlan, forms: ReportForms) -> PlanParts:
-    """Return what is told of a plan."""
+    """Return the reports of a plan."""
     warnings_too = forms.fail_on_warning
     options = {"json": {"command": forms.source.command}}
     parts = {name: form_of(name).part_of(checkup, warnings_too, **options.get(name, {})) for name in forms.reports}
@@ -61,7 +61,7 @@ def report_parts(checkup: CheckedPlan, forms: ReportForms) -> PlanParts:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What is told of all plans, the worst first."""
+    """The reports of all plans, the worst first."""
 
     plans: Sequence[PlanParts]
     tally: Tally
@@ -88,7 +88,7 @@ def check_report(
     errors: Sequence[tuple[str | None, str]],
     warnings: Sequence[tuple[str, Note]] = (),
 ) -> CheckReport:
-    """Put together what is told of every plan, whatever order they come in; ``warnings`` are those of no plan."""
+    """Put together the reports of every plan, whatever order they come in; ``warnings`` are those of no plan."""
     order = sorted(plans, key=attrgetter("place"))
     answers = tuple(part.answer for part in order)
     fails = any(answer is not Answer.YES for answer in answers) or (forms.fail_on_warning and bool(warnings))

@@ -105,7 +105,7 @@ def check_saved(
     options: Applications,
     progress: Report,
 ) -> Work[PlanParts]:
-    """Read the saved plans, as far as they are selected, hold them against the policy, and say what is told of them."""
+    """Read the saved plans, as far as they are selected, hold them against the policy, and return the reports."""
     work: Work[PlanParts] = Work()
     if not source.plan_files and source.plans_from_stdin is None:
         return work

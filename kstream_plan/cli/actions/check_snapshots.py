@@ -40,7 +40,7 @@ class _Made(NamedTuple):
 
 
 class _Checked(NamedTuple):
-    """What is told of a checked plan, and its JSON if it is saved."""
+    """The reports of a checked plan, and its JSON if it is saved."""
 
     parts: PlanParts
     json: str
@@ -66,7 +66,7 @@ def check_snapshots(
 ) -> Work[PlanParts]:
     """Read and plan the snapshots, hold the plans against the policy, and look for cures; save the plans if asked to.
 
-    What is told of a plan is made where it is, and the plan stays there.
+    The reports of a plan are made in the process that has it, and the plan stays there.
 
     With ``scenario_of`` this is what the groups are simulated under; without, a rebalance starts now.
     """

@@ -38,7 +38,7 @@ Item = TypeVar("Item")
 WORTH_MS = 4_000
 #: What an application takes at least.
 _LEAST_MS = 5
-#: Up to so many bytes what is saved is kept in memory, packed, until it is written.
+#: Up to this many bytes what is saved is kept in memory, packed, until it is written.
 _IN_MEMORY = 64 << 20
 
 

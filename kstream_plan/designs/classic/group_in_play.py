@@ -394,6 +394,12 @@ class GroupInPlay:
         on_instance = to_restore(copies)
         codes, heard = zeros("b", columns.copies.tasks * room), zeros("b", columns.copies.tasks * room)
         reported_in = zeros("q", columns.copies.tasks * room)
+        did_not_run = {
+            (task, copy.instance)
+            for task in group.stateful
+            for copy in self.state.copies[task]
+            if copy.consumer is not None and not copy.active
+        }
         for place, task in enumerate(group.stateful):
             for at, copy in enumerate(copies[task] if not columns.copies.rests[place] else (), place * room):
                 reported_in[at] = later_ms.get((task, copy.instance), 0)
@@ -402,8 +408,10 @@ class GroupInPlay:
                     continue
                 if columns.restoring.is_known(at) and readiness.rate_decides(task, copy):
                     codes[at] = BY_TIME
-                else:
-                    codes[at] = READY if readiness.of(group, task, copy, on_instance) else UNREADY
+                    continue
+                promoted = copy.active and (task, copy.instance) in did_not_run
+                ready = readiness.of(group, task, copy, on_instance, just_promoted=promoted)
+                codes[at] = READY if ready else UNREADY
         columns.advance.know(codes, heard)
         if later_ms:
             columns.restoring.report_later(reported_in)

@@ -39,14 +39,17 @@ class Readiness:
             return True
         return self._since(task, copy) is not None or (task, copy.instance) in self.beginning.no_closer
 
-    def of(self, group: Group, task: int, copy: Copy, on_instance: Mapping[int, int]) -> bool:
+    def of(
+        self, group: Group, task: int, copy: Copy, on_instance: Mapping[int, int], *, just_promoted: bool = False
+    ) -> bool:
         """Say whether a copy counts as caught up.
 
         One does that had caught up when it was reported, for it follows its changelog; or for which the least that its
         instance was seen to restore is enough. One that was measured within a heartbeat interval, before or after,
         which is how exact the clock is, is as it was. Of any other nobody knows: it is likely where it has been
-        assigned for a whole probing interval since, unless copies were measured: then what is not known is unknown, as
-        it is of one that was seen to come no closer. ``on_instance`` is what each instance has to restore in all.
+        assigned for a whole probing interval since, or was a standby that the newest decision made run its task
+        (``just_promoted``), unless copies were measured: then what is not known is unknown, as it is of one that was
+        seen to come no closer. ``on_instance`` is what each instance has to restore in all.
         """
         if self._follows(copy):
             return True
@@ -59,7 +62,8 @@ class Readiness:
                 return True
             if seat in beginning.measured_lags and abs(elapsed_ms) <= self.config.heartbeat_interval_ms:
                 return False
-            likely = elapsed_ms >= self.config.probing_rebalance_interval_ms and not beginning.measured_lags
+            likely = just_promoted or elapsed_ms >= self.config.probing_rebalance_interval_ms
+            likely = likely and not beginning.measured_lags
         self.doubts[seat] = CopyDoubt(
             task_id=group.tasks[task].task_id,
             process_id=group.instances[copy.instance].process_id,

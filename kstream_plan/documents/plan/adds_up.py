@@ -43,7 +43,7 @@ def check_plan(plan: Plan) -> None:
 
 
 def check_simulation(simulated: Simulation) -> None:
-    """Check that what is told of each event is what follows from it in the plan's rounds.
+    """Check that what the simulation says of each event is what follows from it in the plan's rounds.
 
     Raises:
         WrongValueError: it is not.

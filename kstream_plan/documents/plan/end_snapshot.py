@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -44,7 +44,7 @@ def end_snapshot(plan: Plan) -> dict[str, Any]:
         "tasks": _tasks(plan, end),
         "instances": [_instance(plan, of, at) for of in end.instances],
         "lags": [_lag(copy, at, end.at_ms) for copy in end.copies if copy.lag is not None],
-        "copies_since": [age for copy in end.copies if len(age := _age(copy, at)) > 2],
+        "copies_since": [age for copy in _said_in_full(plan, end) if len(age := _age(copy, at)) > 2],
         "rates": {
             "restore": [_rate(rate, "process_id") for rate in end.restore],
             "produce": [_rate(rate, "task_id") for rate in end.produce],
@@ -129,6 +129,20 @@ def _lag(copy: EndCopy, at: _At, end_ms: int) -> dict[str, Any]:
         "consumer_ids": list(copy.consumer_ids),
         **at.field("reported_at", end_ms),
     }
+
+
+def _said_in_full(plan: Plan, end: PlanEnd) -> Iterator[EndCopy]:
+    """Yield the copies; of one that runs and was never reported what it has to restore is said even if that is all."""
+    runs = {
+        (instance.process_id, task_id)
+        for instance in end.instances
+        for consumer in instance.consumers
+        for task_id in consumer.active
+    }
+    whole = {str(task.task_id): task.end_offset_sum for task in plan.group.tasks}
+    for copy in end.copies:
+        is_silent = copy.lag is None and copy.to_restore is None and (copy.process_id, copy.task_id) in runs
+        yield copy._replace(to_restore=whole[copy.task_id]) if is_silent else copy
 
 
 def _age(copy: EndCopy, at: _At) -> dict[str, Any]:

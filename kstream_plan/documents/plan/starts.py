@@ -10,7 +10,12 @@ from kstream_plan.plans import HandOver, Plan, Promote, ReasonCode
 from kstream_plan.plans.step_rows import STARTS, are
 
 #: Who starts for these reasons is behind, unless there is nothing to restore.
-_BEHIND = (ReasonCode.NO_STATE_ANYWHERE, ReasonCode.MOST_CAUGHT_UP, ReasonCode.BROKER_DECIDES)
+_BEHIND = (
+    ReasonCode.NO_STATE_ANYWHERE,
+    ReasonCode.MOST_CAUGHT_UP,
+    ReasonCode.TARGET_WARMS_UP,
+    ReasonCode.BROKER_DECIDES,
+)
 #: Who starts for these is not.
 _READY = (ReasonCode.TARGET_CAUGHT_UP, ReasonCode.CAUGHT_UP_MEANWHILE)
 #: These are reasons for tasks without state only.

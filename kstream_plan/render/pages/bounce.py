@@ -267,7 +267,7 @@ def _safe(way: PlayedWay, bounces: Bounces) -> Cell:
 
 
 def bounce_remarks(bounces: Bounces) -> Remarks:
-    """Return what is told beside the figures, as the page and the JSON have it."""
+    """Return the remarks beside the figures, as the page and the JSON have it."""
     assumptions, commands = tuple(_assumptions(bounces)), tuple(_next(bounces))
     return Remarks(tuple(_warnings(bounces)), tuple(_notes(bounces)), assumptions, commands)
 

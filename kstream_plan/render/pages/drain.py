@@ -37,7 +37,7 @@ from kstream_plan.render.text.numbers import at_least, count, duration, later, n
 from kstream_plan.simulation.drain import CopyThere, Drain, DrainedTask
 from kstream_plan.simulation.instance_names import process_id_of
 
-#: Up to so many tasks have a row each, the cold and the unknown ones first.
+#: Up to this many tasks have a row each, the cold and the unknown ones first.
 _MOST_ROWS = 200
 #: What there is where a task starts cold, or may.
 _COPIES: Mapping[tuple[CopyThere, Answer], str] = {

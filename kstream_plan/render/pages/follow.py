@@ -101,7 +101,7 @@ def _doubts(course: Course) -> str:
 
 
 def _moves(tasks: Sequence[Moved], names: Names) -> str:
-    """Return which tasks run elsewhere since the last look."""
+    """Return which tasks run elsewhere since the previous poll."""
     moves = [
         f"{names.task(task.task_id)} on {_instance(task.destination, names)} (was {_instance(task.source, names)})"
         for task in tasks

@@ -53,14 +53,14 @@ _CONNECT_COLUMNS = columns_of(
 )
 _NOTE = (
     "Moved: tasks with another owner. Withheld: tasks that wait until their owner gives them up. Probing: whether a "
-    "probing rebalance follows. The last one is planned from, with --as-of TIME the newest by then."
+    "probing rebalance follows. A plan starts from the last one, or, with --as-of TIME, from the newest by then."
 )
 _PLANS = " Plan: that of the target file which the decision followed, or why it followed none."
 _GONE = " Gone: an instance left, was stopped or was killed; the records do not tell which."
 _COUNTED = " The log does not tell Kafka's generations: they are counted in it, and why and diff take these numbers."
 _CONNECT_NOTE = (
     "Stopped, started: connectors and tasks that a worker no longer has, or newly has. Unassigned: those that no "
-    "worker has after it. The last one is planned from, with --generation N that one."
+    "worker has after it. A plan starts from the last one, or, with --generation N, from that one."
 )
 _PARTIAL = " Or more, or less: workers whose logs are not there are not counted."
 

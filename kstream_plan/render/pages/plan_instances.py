@@ -13,7 +13,7 @@ from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import arrow, count, sample_text, span_to
 
-#: Up to so many instances have a row each, and so many rows are there of more.
+#: Up to this many instances have a row each, and so many rows are there of more.
 _MOST_ROWS = 12
 
 

@@ -15,7 +15,7 @@ from kstream_plan.render.text.numbers import count, duration, name_list, number_
 
 #: Pages of so many columns have room for one more.
 _WIDE = 100
-#: Up to so many cold starts of a rebalance are named, in however many lines.
+#: Up to this many cold starts of a rebalance are named, in however many lines.
 _MOST_COLD = 12
 #: What started a rebalance, on every page; the plural has an ``s``.
 TRIGGER_WORDS = {

@@ -10,7 +10,7 @@ from kstream_plan.render.page import Cell, Row, Table, Tone, columns_of, text_ce
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, name_list, rate_text, records
 
-#: Up to so many copies have a row each; of more, those of which the same is known share one.
+#: Up to this many copies have a row each; of more, those of which the same is known share one.
 _MOST_ROWS = 12
 _KNOWN = {"reported": "reported", "measured": "measured", "at-least": "at least"}
 _WHERE = columns_of("Task", "Runs on", "Copy on")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kstream_plan.render.page import Cell, Tone, text_cell
 from kstream_plan.render.text.numbers import name_list, sample_text
 
-#: Up to so many rows stand one by one; of more, those of one destination, one source or one kind share a row.
+#: Up to this many rows stand one by one; of more, those of one destination, one source or one kind share a row.
 MOST_ROWS = 24
 #: So many of a row are named where its list is too long.
 _NAMED = 6

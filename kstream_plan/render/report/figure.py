@@ -19,9 +19,9 @@ from kstream_plan.render.report.axis import WIDTH, Mark, Span, marks_of, ticks_o
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import arrow, count, duration, span_to
 
-#: Up to so many instances have a row each, from the beginning on.
+#: Up to this many instances have a row each, from the beginning on.
 MOST_ROWS = 24
-#: Up to so many instances are all shown in a table and beside areas; of more, the ten that change most.
+#: Up to this many instances are all shown in a table and beside areas; of more, the ten that change most.
 _ALL, _MOST_CHANGED = 12, 10
 
 

@@ -18,7 +18,7 @@ from kstream_plan.version import __version__
 _TEMPLATES = "templates"
 #: A picture has lines of so many characters.
 _LINE = 135
-#: Up to so many sentences of steps are part of a page.
+#: Up to this many sentences of steps are part of a page.
 _MOST_SENTENCES = 2_000
 #: A cell of a table with more characters than this, or with a longer word, is a long one.
 _LONG_TEXT, _LONG_WORD = 40, 24

@@ -14,9 +14,9 @@ from kstream_plan.render.report.axis import head_of
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import at_least, count, duration, records
 
-#: Up to so many moves are told one by one; of more, how many there are of what.
+#: Up to this many moves are told one by one; of more, how many there are of what.
 _MOST_MOVES = 400
-#: Up to so many tasks are listed in one cell.
+#: Up to this many tasks are listed in one cell.
 _MOST_LISTED = 24
 
 

@@ -25,7 +25,7 @@ from kstream_plan.render.report.markup import drawing_svg, report_html
 from kstream_plan.render.report.page import Drawing, Report, Section
 from kstream_plan.render.report.sections import MOST_TASKS, answer_section, compare_section, section_of
 
-#: Up to so many applications have a section of their own, the worst ones.
+#: Up to this many applications have a section of their own, the worst ones.
 MOST_SECTIONS = 20
 
 

@@ -33,7 +33,7 @@ from kstream_plan.render.text.numbers import duration
 from kstream_plan.simulation.drain import Drain
 from kstream_plan.simulation.drain_workers import WorkersDrained
 
-#: Up to so many tasks are listed one by one.
+#: Up to this many tasks are listed one by one.
 MOST_TASKS = 2_000
 #: Of so many outcomes the timelines are part of a report.
 _MOST_TIMELINES = 12

@@ -165,7 +165,7 @@ def _pair(document: Mapping[str, Any]) -> list[_Piece] | None:
 
 
 def _of_names(document: Mapping[str, Any]) -> Iterator[_Piece]:
-    """Yield what is told of connectors by their names."""
+    """Yield what the status says of connectors, by their names."""
     for name, value in document.items():
         if isinstance(value, Mapping) and (piece := _one_piece(value)) is not None and piece.name == name:
             yield piece._replace(is_of_all=True)

@@ -1,4 +1,4 @@
-"""What is told of a file that cannot be read at all: it cannot be opened, or its gzip is torn."""
+"""The error of a file that cannot be read at all: it cannot be opened, or its gzip is torn."""
 
 from __future__ import annotations
 

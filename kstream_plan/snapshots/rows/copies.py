@@ -136,12 +136,17 @@ def read_copies_since(items: Sequence[written.CopySince], group: Group, zero_ms:
 
 
 def with_ages(copies: Sequence[tuple[Copy, ...]], ages: CopyAges) -> tuple[tuple[Copy, ...], ...]:
-    """Return the copies as old as they are; of those that nobody is assigned, left over for so long."""
+    """Return the copies as old as they are; of those that nobody is assigned, left over for so long.
+
+    Who runs a task and has something to restore has not reported it.
+    """
 
     def aged(task: int, copy: Copy) -> Copy:
         seat = (task, copy.instance)
         lost_ms = None if copy.lost_at_ms is None else ages.since_ms.get(seat, copy.lost_at_ms)
         left = ages.to_restore.get(seat, copy.remaining)
+        if copy.lag == LATEST and seat in ages.to_restore:
+            copy = copy._replace(lag=None, reporters=())
         return copy._replace(lost_at_ms=lost_ms, made_at_ms=ages.made_ms.get(seat), remaining=left)
 
     return tuple(tuple(aged(task, copy) for copy in of_task) for task, of_task in enumerate(copies))

@@ -16,7 +16,7 @@ FEW_STEPS = 2
 
 
 def lag_remarks(course: LagCourse) -> Remarks:
-    """Return what is told beside the figures of a lag history."""
+    """Return the remarks beside the figures of a lag history."""
     names = instance_names(course.instances)
     notes = [Note("plan-with-lags", "To plan from these lags, give them to assign, with a snapshot: --metrics")]
     over_ms = (course.length_ms // 60_000 + 1) * 60_000

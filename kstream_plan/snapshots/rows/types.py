@@ -311,7 +311,9 @@ class CopySince(NamedTuple):
         Time | None, "RFC 3339: the instance has had a copy since then, assigned or left over, at the latest."
     ] = None
     to_restore: Annotated[
-        Whole | None, "Records that it has to restore, where that is known to differ from what was reported."
+        Whole | None,
+        "Records that it has to restore, where that is known to differ from what was reported; of an owner only if it "
+        "reported nothing.",
     ] = None
 
 

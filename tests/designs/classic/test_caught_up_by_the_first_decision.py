@@ -119,6 +119,18 @@ def test_one_that_was_there_for_a_probing_interval_is_likely_caught_up(to_ms: in
         assert (found, answer[SEAT].is_likely_ready) == (False, False)
 
 
+@pytest.mark.parametrize(("ready", "counts"), [("likely", True), ("all", True), ("none", False)])
+def test_a_standby_that_the_newest_decision_made_run_its_task_likely_runs_it(ready: Any, counts: bool) -> None:
+    def answer(beginning: Beginning) -> tuple[bool, bool]:
+        asked, copy = readiness(beginning), SILENT._replace(active=True)
+        found = asked.of(GROUP, SEAT[0], copy, {copy.instance: 4_000}, just_promoted=True)
+        return found, asked.doubts[SEAT].is_likely_ready
+
+    assert answer(Beginning(ready=ready)) == (counts, True)
+    for doubted in (Beginning(measured_lags=frozenset({(0, 0)})), Beginning(no_closer=frozenset({SEAT}))):
+        assert answer(replace(doubted, ready=ready)) == (ready == "all", False)
+
+
 @pytest.mark.parametrize(
     ("copy", "beginning", "fields", "since_ms"),
     [

@@ -53,16 +53,18 @@ def test_a_fleet_in_markdown() -> None:
 def test_applications_at_risk_are_counted_once_and_by_risk() -> None:
     cold = replace(CALM, application_id="b", cold_handovers_most=2, standbys_missing=1)
     unassigned = replace(CALM, application_id="c", design="connect", max_paused_task_ms_most=303_000)
+    unsure = replace(CALM, application_id="f", cold_handovers_likely=0, cold_handovers_most=1)
     bare = replace(CALM, application_id="d", standbys_missing=3)
     paused = replace(CALM, application_id="e", design="classic", max_paused_task_ms_most=3_000)
-    fleet = [CALM, cold, unassigned, bare, paused]
-    assert [risks(result) for result in fleet] == [(), (RISKS[0], RISKS[2]), (RISKS[1],), (RISKS[2],), ()]
+    fleet = [CALM, cold, unassigned, bare, paused, unsure]
+    kinds = [(), (RISKS[0], RISKS[3]), (RISKS[2],), (RISKS[3],), (), (RISKS[1],)]
+    assert [risks(result) for result in fleet] == kinds
     page = fleet_page(fleet, [CALM])
-    assert page.title == "5 applications: 5 settled"
+    assert page.title == "6 applications: 6 settled"
     assert page.tone == "unknown"
     assert page.sentences == (
-        "3 applications are at risk: 1 with cold starts, 1 with unassigned connectors or tasks, 2 with missing "
-        "standbys. 1 of 5 is shown.",
+        "4 applications are at risk: 1 with cold starts, 1 with tasks that may start cold, 1 with unassigned "
+        "connectors or tasks, 2 with missing standbys. 1 of 6 is shown.",
     )
     assert fleet_page([CALM], [CALM]).tone == "good"
     assert fleet_page([CALM, BROKEN], [CALM, BROKEN]).sentences == ("1 file cannot be read.",)

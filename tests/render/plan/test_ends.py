@@ -42,7 +42,9 @@ def test_so_do_the_lines_of_several_and_alternatives() -> None:
     assert (result.cold_handovers_most, result.duration_ms_most) == (8, 7_200_000)
     for shown in (to_table([result], width=200), to_markdown([result])):
         words = " ".join(shown.split())
-        assert "1 moving application may not settle. 1 application is at risk: 1 with cold starts" in words
+        assert (
+            "1 moving application may not settle. 1 application is at risk: 1 with tasks that may start cold" in words
+        )
         for text in ("uncertain", "20 (3 to 21) of 24", "0 (0 to 8)", "at least 28.5s"):
             assert text in shown
     found = alternative_figures(outcome, None)

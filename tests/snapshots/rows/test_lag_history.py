@@ -163,7 +163,7 @@ def test_a_check_says_beside_what_is_kept_that_a_lag_did_not_fall() -> None:
     still = store(*(interval(number, (400_000, 400_000)) for number in range(1, 7)))
     result = plan(with_history(flat(lag=400_000), stores=(still,)))
     check = check_all([check_plan(result, Standard(Policy(), datetime.now(UTC)))], datetime.now(UTC))
-    assert "(of 1 copy the lag did not fall while looked at)" in " ".join(table_report(check, width=200).split())
+    assert "(of 1 copy the lag did not fall while it was observed)" in " ".join(table_report(check, width=200).split())
 
 
 def test_a_copy_comes_closer_if_one_of_its_stores_does_so_by_more() -> None:
