@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Protocol
 
 from rich.console import Console
@@ -29,10 +29,6 @@ class Report(Protocol):
 
     def announce(self, text: str) -> None:
         """Say what is known of the work before it is done."""
-        ...
-
-    def suspend(self) -> AbstractContextManager[None]:
-        """Make room on the terminal for a part of the result that is there before the work ends."""
         ...
 
 
@@ -69,12 +65,6 @@ class _Bar:
     def announce(self, text: str) -> None:
         write_stderr(text)
 
-    @contextmanager
-    def suspend(self) -> Iterator[None]:
-        self._bar.stop()
-        yield
-        self._bar.start()
-
 
 class Lines:
     """Tells in lines how far work is that lasts; ``now`` is a clock in seconds.
@@ -107,10 +97,6 @@ class Lines:
         """Say it at once."""
         write_stderr(text)
 
-    def suspend(self) -> AbstractContextManager[None]:
-        """Nothing is in the way."""
-        return nullcontext()
-
 
 class _Silence:
     def __call__(self, message: str, number: int = 0, total: int | None = None) -> None:
@@ -118,9 +104,6 @@ class _Silence:
 
     def announce(self, text: str) -> None:
         pass
-
-    def suspend(self) -> AbstractContextManager[None]:
-        return nullcontext()
 
 
 #: Tells nobody.

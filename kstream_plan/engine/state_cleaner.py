@@ -12,7 +12,6 @@ task changed it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import inf
 
 from kstream_plan.model import Copy, Group
 from kstream_plan.model.settings import MAX_LONG
@@ -61,22 +60,6 @@ class StateCleaner:
     def deletes(self, group: Group, copy: Copy, by_ms: int) -> bool:
         """Say whether a copy that is left over is gone by a time."""
         return self.has_deleted(*self._ages(group, copy, by_ms))
-
-    def is_sure(self, group: Group, copy: Copy, by_ms: int) -> bool:
-        """Say whether what :meth:`deletes` says is certain."""
-        return not self.may_have_deleted(*self._ages(group, copy, by_ms))
-
-    def same_until_ms(self, group: Group, copy: Copy, by_ms: int) -> int:
-        """Return until when neither :meth:`deletes` nor :meth:`is_sure` say anything else of a copy than ``by_ms``."""
-        lost_ms, started_ms = copy.lost_at_ms, self.started_ms.get(group.instances[copy.instance].process_id)
-        assert lost_ms is not None
-        if started_ms is not None:
-            every_ms = max(1, self.delay_ms)
-            return int(started_ms + ((by_ms - started_ms) // every_ms + 1) * every_ms - 1)
-        changed_ms = -inf if copy.made_at_ms is None else copy.made_at_ms
-        early_ms = max(lost_ms, (lost_ms if self.in_stores == 0 else changed_ms) + self.delay_ms)
-        ends_ms = (early_ms, lost_ms + self.delay_ms, lost_ms + self.delay_ms + self.delay_ms)
-        return int(min((end_ms for end_ms in ends_ms if end_ms >= by_ms), default=MAX_LONG))
 
     def _ages(self, group: Group, copy: Copy, by_ms: int) -> tuple[int, int, int]:
         """Return how long before a time the instance started, and a copy was lost and made."""

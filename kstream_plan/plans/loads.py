@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence, Set
+from collections.abc import Iterator, Set
 from typing import NamedTuple
 
-from kstream_plan.model import Holding
 from kstream_plan.model.connect_group import is_connector
 from kstream_plan.plans.balance import Load, instance_loads
 from kstream_plan.plans.plan import Plan
-from kstream_plan.plans.role_counts import running, warming
 from kstream_plan.plans.rounds import Trigger
-from kstream_plan.plans.step_rows import NO_SEAT, PLACE, STANDBY, Rows
+from kstream_plan.plans.running_counts import running
 
 #: The code of the assumption that only numbers of moves are known: a snapshot by REST.
 COUNTS_ONLY = "counts-only"
@@ -21,15 +19,6 @@ COUNTS_ONLY = "counts-only"
 def loads(plan: Plan, *, initial: bool) -> list[Load]:
     """Return every instance's load before the plan or after it."""
     return instance_loads(plan.group, plan.initial if initial else plan.final)
-
-
-def least_and_most_per_thread(plan: Plan) -> tuple[float, float]:
-    """Return how much a stream thread has before the plan, copies included, on the idlest and the busiest instance."""
-    numbers = [
-        sum(load) / instance.capacity
-        for load, instance in zip(loads(plan, initial=True), plan.group.instances, strict=True)
-    ]
-    return min(numbers), max(numbers)
 
 
 def copies_of_stateful(plan: Plan) -> dict[int, int]:
@@ -147,44 +136,6 @@ def without_owner(plan: Plan) -> int:
     """Return how many tasks nobody runs when the plan ends: it ended while they were handed over."""
     absent = len(plan.rounds[-1].not_configured) if plan.rounds else 0
     return len(plan.group.tasks) - absent - sum(len(roles.active) for roles in plan.final)
-
-
-def most_restoring(plan: Plan) -> int:
-    """Return how many tasks an instance restores at once, at worst: its warm-ups and cold starts of one round."""
-    group, most = plan.group, 0
-    for rnd, warm in zip(plan.rounds, warming(plan), strict=True):
-        cold = Counter(step.to.process_id for step in rnd.steps.cold_starts())
-        both = (starts + warm[group.instance_index[process_id]] for process_id, starts in cold.items())
-        most = max(most, *warm, *both)
-    return most
-
-
-def standbys_to_restore(plan: Plan) -> int:
-    """Return how many new standbys have something to restore."""
-    return sum(_new_standbys(rnd.steps.rows) for rnd in plan.rounds)
-
-
-def _new_standbys(rows: Rows) -> int:
-    new = (rows["kind"] == PLACE) & (rows["from_consumer"] == NO_SEAT) & (rows["to_role"] == STANDBY)
-    return int((new & (rows["restore_records"] != 0)).sum())
-
-
-def moved_to(plan: Plan, process_ids: Collection[str]) -> tuple[int, int]:
-    """Return how many stateful tasks have another owner at the end that is one of these instances, and that is not."""
-    before, after = _stateful_owners(plan, plan.initial), _stateful_owners(plan, plan.final)
-    moved = [after.get(task) for task, owner in before.items() if after.get(task) != owner]
-    to_them = sum(owner in process_ids for owner in moved)
-    return to_them, len(moved) - to_them
-
-
-def _stateful_owners(plan: Plan, holdings: Sequence[Holding]) -> dict[int, str]:
-    group = plan.group
-    return {
-        task: group.instances[group.instance_of[consumer]].process_id
-        for consumer, roles in enumerate(holdings)
-        for task in roles.active
-        if group.stateful_flags[task]
-    }
 
 
 def tells_connectors(plan: Plan) -> bool:

@@ -302,11 +302,6 @@ class Plan(InNotebooks):
         )
 
     @property
-    def max_paused_stateful_ms(self) -> int:
-        """How long the stateful task that is paused most stands still in all."""
-        return max((self.pauses.ms.get(task.task_id, 0) for task in self.group.tasks if task.stateful), default=0)
-
-    @property
     def left(self) -> Left | None:
         """What is left where the plan was cut off; ``None``: nothing, or what is left does not warm up."""
         return left_of(len(self.verdict.tasks), self.config) if self.verdict.kind == "unfinished" else None

@@ -161,11 +161,6 @@ class DrainNow:
         return aftermath(self.plan, self.process_ids, self.at_ms)
 
     @property
-    def stateful_now(self) -> int:
-        """How many of the tasks that run there now are stateful."""
-        return sum(task.stateful for task in self.now)
-
-    @property
     def cold_at_best(self) -> tuple[DrainedTask, ...]:
         """The tasks that would start cold now if the copies of which nobody knows it have caught up."""
         return tuple(task for task in self.at_best if not task.caught_up)

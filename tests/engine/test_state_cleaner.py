@@ -70,49 +70,8 @@ def test_it_is_gone_for_good_and_late_is_not_before_early(
     gone = [cleaner.deletes(GROUP, copy, by_ms) for cleaner in (late, likely, early)]
     assert gone == sorted(gone)
     assert likely.otherwise == {when for when, item in (("late", gone[0]), ("early", gone[2])) if item != gone[1]}
-    assert likely.is_sure(GROUP, copy, by_ms) == (gone[0] == gone[2])
     for cleaner, then in zip((late, likely, early), gone, strict=True):
         assert not then or (cleaner.deletes(GROUP, copy, by_ms + later_ms) and by_ms > lost_ms)
-
-
-@given(
-    lost_ms=TIMES,
-    before_ms=st.none() | st.integers(0, 2_000_000),
-    started_ms=st.none() | TIMES,
-    in_stores=st.sampled_from([None, True, False]),
-    when=st.sampled_from(["likely", "early", "late"]),
-    delay_ms=st.sampled_from([0, 1, 60_000, 600_000]),
-    by_ms=TIMES,
-    within=st.integers(0, 100),
-)
-def test_nothing_else_is_said_until_it_says_so(
-    lost_ms: int,
-    before_ms: int | None,
-    started_ms: int | None,
-    in_stores: bool | None,
-    when: Cleaning,
-    delay_ms: int,
-    by_ms: int,
-    within: int,
-) -> None:
-    copy = _left_over(lost_ms, None if before_ms is None else lost_ms - before_ms)
-    started = {} if started_ms is None else {FIRST: started_ms}
-    cleaner = StateCleaner(delay_ms, started, in_stores, when)
-    until_ms = min(cleaner.same_until_ms(GROUP, copy, by_ms), by_ms + 10_000_000)
-
-    def said(at_ms: int) -> tuple[bool, bool, set[Cleaning]]:
-        anew = StateCleaner(delay_ms, started, in_stores, when)
-        return anew.deletes(GROUP, copy, at_ms), anew.is_sure(GROUP, copy, at_ms), anew.otherwise
-
-    assert by_ms <= until_ms
-    assert said(by_ms) == said(until_ms) == said(by_ms + (until_ms - by_ms) * within // 100)
-
-
-def test_it_says_until_when_nothing_else_is_said_to_the_millisecond() -> None:
-    cleaner = StateCleaner(600_000)
-    assert [cleaner.same_until_ms(GROUP, _left_over(0, -1_000), at) for at in (0, 599_001)] == [599_000, 600_000]
-    assert cleaner.same_until_ms(GROUP, _left_over(0, None), 600_001) == 1_200_000
-    assert StateCleaner(600_000, {FIRST: -1}).same_until_ms(GROUP, _left_over(0, None), 7) == 599_998
 
 
 def test_without_a_time_of_the_start_it_is_gone_after_the_delay_or_not_before_twice_that() -> None:

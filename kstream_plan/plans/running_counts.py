@@ -1,4 +1,4 @@
-"""How many stateful tasks every instance runs, and how many warm up on it, after each round of a plan."""
+"""How many stateful tasks every instance runs after each round of a plan."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from kstream_plan.plans.step_rows import (
     ACTIVE,
     MEMBER_LEFT,
     NO_SEAT,
-    WARMUP,
     WITHHOLD,
     Mask,
     Numbers,
@@ -24,33 +23,24 @@ from kstream_plan.plans.step_rows import (
 
 def running(plan: Plan) -> Iterator[tuple[int, ...]]:
     """Yield after each round how many stateful tasks every instance runs."""
-    return _counts(plan, ACTIVE)
-
-
-def warming(plan: Plan) -> Iterator[tuple[int, ...]]:
-    """Yield after each round how many warm-ups every instance has."""
-    return _counts(plan, WARMUP)
-
-
-def _counts(plan: Plan, role: int) -> Iterator[tuple[int, ...]]:
-    held = _Held(plan, role)
+    run = _Run(plan)
     for batch in in_batches([rnd.steps.rows for rnd in plan.rounds]):
-        yield from held.after(*batch)
+        yield from run.after(*batch)
 
 
-class _Held:
-    """Which instances have which stateful tasks in a role, followed through rows."""
+class _Run:
+    """Which instances run which stateful tasks, followed through rows."""
 
-    def __init__(self, plan: Plan, role: int) -> None:
+    def __init__(self, plan: Plan) -> None:
         import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
 
-        self._role, (tasks, self._instances) = role, (len(plan.group.tasks), len(plan.group.instances))
+        tasks, self._instances = len(plan.group.tasks), len(plan.group.instances)
         self._stateful = np.array([*plan.group.stateful_flags, False])
         self._instance_of = np.array([*plan.group.instance_of, NO_SEAT])
         self._has = np.zeros((tasks, self._instances), np.bool_)
         for instance, consumers in enumerate(plan.group.consumers_of):
             for held in apart_from_stateless(plan.initial)[consumers.start : consumers.stop]:
-                self._has[[*held[role]], instance] = True
+                self._has[[*held.active], instance] = True
         self._has &= self._stateful[:-1, None]
 
     def after(self, rows: Rows, number: Numbers, rounds: int) -> Iterator[tuple[int, ...]]:
@@ -88,8 +78,8 @@ class _Held:
 
         (from_, to), alone = (rows["from_consumer"], rows["to_consumer"]), are(rows["kind"], *BEGINS_ALONE)
         in_effect = ~are(rows["kind"], WITHHOLD, MEMBER_LEFT) & self._stateful[rows["task"]]
-        ends = in_effect & ~alone & (from_ != NO_SEAT) & (rows["from_role"] == self._role)
-        as_such = rows["to_role"] == self._role
+        ends = in_effect & ~alone & (from_ != NO_SEAT) & (rows["from_role"] == ACTIVE)
+        as_such = rows["to_role"] == ACTIVE
         begins = in_effect & (to != NO_SEAT) & (alone | as_such)
         task = rows["task"].astype(np.int64)
         ended, begun = (
