@@ -10,8 +10,10 @@ import pytest
 
 from kstream_plan.cli import run
 from kstream_plan.model import Snapshot
+from kstream_plan.model.snapshot import Stores
 from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.note_codes import MEMORY_UNSETTLED
+from kstream_plan.render.answers import page_of
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.scale_out import scale_out
@@ -62,3 +64,16 @@ def test_the_first_sentences_say_so(capsys: pytest.CaptureFixture[str]) -> None:
     text = " ".join(capsys.readouterr().out.replace("│", " ").split())
     says = "If stores are in memory, the group may not settle; whether they are is unknown (--stores would tell)."
     assert text.index(says) < text.index("Duration")
+
+
+@pytest.mark.parametrize("stores", [None, "in-memory"])
+def test_each_row_of_settings_says_so_and_that_more_may_start_cold(before: Snapshot, stores: Stores | None) -> None:
+    joins = drawn(scale_out(before.state.group, add=1), before.state.group, 0)
+    page = page_of(simulate(replace(before, stores=stores), joins, number_of_draws=1))
+    [table] = [table for table in page.tables if table.title == "With other settings"]
+    rows = [[", ".join(cell.items) for cell in row.cells] for row in table.rows]
+    probes = [row for row in rows if row[0].startswith("probing")]
+    assert [row[0].rpartition("=")[2] for row in probes] == ["10m (now)", "1m", "5m"]
+    for _, lasts, *_, cold in probes:
+        assert lasts.endswith("does not settle")
+        assert cold.endswith(" or more")
