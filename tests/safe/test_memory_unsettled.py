@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kstream_plan.cli import run
-from kstream_plan.model import Snapshot
+from kstream_plan.model import Rates, Snapshot
 from kstream_plan.model.snapshot import Stores
 from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.note_codes import MEMORY_UNSETTLED
@@ -48,6 +48,16 @@ def test_it_is_unknown_whether_a_group_settles_whose_stores_may_be_in_memory(bef
     assert (unknown.verdict.kind, unknown.ends("settles")) == ("settled", (0, 1))
     assert [note.code for note in unknown.warnings].count(MEMORY_UNSETTLED) == 1
     assert (on_disks.verdict.kind, on_disks.ends("settles")) == ("settled", (1, 1))
+
+
+def test_so_it_is_where_that_hangs_on_measured_rates_too(before: Snapshot) -> None:
+    rates = Rates(restore={0: 1e5, 1: 1e6})
+    snapshot = replace(before, rates=rates, config=replace(before.config, probing_rebalance_interval_ms=60_000))
+    group = snapshot.state.group
+    leaves = scale_out(group, remove=[group.instances[2].process_id])
+    unknown, on_disks = (plan(replace(snapshot, stores=stores), scenario=leaves) for stores in (None, "persistent"))
+    assert (unknown.verdict.kind, unknown.ends("settles"), on_disks.ends("settles")) == ("settled", (0, 1), (1, 1))
+    assert MEMORY_UNSETTLED in [note.code for note in unknown.warnings]
 
 
 def test_so_it_is_of_other_settings(before: Snapshot) -> None:
