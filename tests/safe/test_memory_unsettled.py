@@ -14,6 +14,7 @@ from kstream_plan.model.snapshot import Stores
 from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.note_codes import MEMORY_UNSETTLED
 from kstream_plan.render.answers import page_of
+from kstream_plan.simulation.drain import drain
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.scale_out import scale_out
@@ -87,3 +88,13 @@ def test_each_row_of_settings_says_so_and_that_more_may_start_cold(before: Snaps
     for _, lasts, *_, cold in probes:
         assert lasts.endswith("does not settle")
         assert cold.endswith(" or more")
+
+
+@pytest.mark.parametrize(("stores", "settles"), [(None, True), ("persistent", True), ("in-memory", False)])
+def test_what_follows_a_stop_is_said_of_persistent_stores(
+    before: Snapshot, stores: Stores | None, settles: bool
+) -> None:
+    drained = drain(replace(before, stores=stores), [before.state.group.instances[0].process_id])
+    [then] = [fact.value for fact in page_of(drained).facts if fact.label == "Afterwards"]
+    assert ("settled after" in then) == settles
+    assert then.endswith(", if stores are persistent") == (stores is None)
