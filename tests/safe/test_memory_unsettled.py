@@ -75,6 +75,7 @@ def test_the_first_sentences_say_so(capsys: pytest.CaptureFixture[str]) -> None:
     text = " ".join(capsys.readouterr().out.replace("│", " ").split())
     says = "If stores are in memory, the group may not settle; whether they are is unknown (--stores would tell)."
     assert text.index(says) < text.index("Duration")
+    assert "6 cold starts or more if stores are in memory. Process ids" in text
 
 
 @pytest.mark.parametrize("stores", [None, "in-memory"])
