@@ -170,9 +170,10 @@ class WhatElse:
                 ends += others
             else:
                 warnings = tuple(note for note in warnings if note.code != code)
-        in_memory = found.get(_IN_MEMORY, ())
-        ranges = tuple(_ranges(ends, (*found.get(_COLDEST, ()), *in_memory)))
-        if all(play["settles"] for play in ends) and not _settle_in_memory((*ends, *in_memory)):
+        coldest, in_memory = found.get(_COLDEST, ()), found.get(_IN_MEMORY, ())
+        ranges = tuple(_ranges(ends, (*coldest, *in_memory)))
+        on_disks = (*ends, *coldest)
+        if all(play["settles"] for play in on_disks) and not _settle_in_memory((*on_disks, *in_memory)):
             warnings = (*warnings, Note(MEMORY_UNSETTLED, _UNSETTLED))
         return ranges, (*warnings, *_endless(ends, input_behind=_is_input_behind(made)))
 

@@ -105,6 +105,11 @@ class DrainNow:
         return worst_of([*self.answers.values(), *others, *cold, *unseen])
 
     @property
+    def needs_persistent_stores(self) -> bool:
+        """Whether a task starts warm only if its stores are persistent, which is unknown."""
+        return any(start.evidence.fact is Fact.STORES_UNKNOWN for start in self.unproven)
+
+    @property
     def cold_again(self) -> tuple[WorkId, ...]:
         """The tasks that ran there, start warm, and start cold where they move again."""
         warm = {task.task_id for task in self.now if task.stateful and task.caught_up}

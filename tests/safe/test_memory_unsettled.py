@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from kstream_plan.cli import run
-from kstream_plan.model import Snapshot
+from kstream_plan.model import Rates, Snapshot
+from kstream_plan.model.snapshot import Stores
 from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.note_codes import MEMORY_UNSETTLED
+from kstream_plan.render.answers import page_of
+from kstream_plan.simulation.drain import drain
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.scale_out import scale_out
@@ -48,6 +51,16 @@ def test_it_is_unknown_whether_a_group_settles_whose_stores_may_be_in_memory(bef
     assert (on_disks.verdict.kind, on_disks.ends("settles")) == ("settled", (1, 1))
 
 
+def test_so_it_is_where_that_hangs_on_measured_rates_too(before: Snapshot) -> None:
+    rates = Rates(restore={0: 1e5, 1: 1e6})
+    snapshot = replace(before, rates=rates, config=replace(before.config, probing_rebalance_interval_ms=60_000))
+    group = snapshot.state.group
+    leaves = scale_out(group, remove=[group.instances[2].process_id])
+    unknown, on_disks = (plan(replace(snapshot, stores=stores), scenario=leaves) for stores in (None, "persistent"))
+    assert (unknown.verdict.kind, unknown.ends("settles"), on_disks.ends("settles")) == ("settled", (0, 1), (1, 1))
+    assert MEMORY_UNSETTLED in [note.code for note in unknown.warnings]
+
+
 def test_so_it_is_of_other_settings(before: Snapshot) -> None:
     few = replace(before, config=replace(before.config, max_warmup_replicas=2))
     scenario = drawn(scale_out(few.state.group, add=1), few.state.group, 0)
@@ -62,3 +75,27 @@ def test_the_first_sentences_say_so(capsys: pytest.CaptureFixture[str]) -> None:
     text = " ".join(capsys.readouterr().out.replace("│", " ").split())
     says = "If stores are in memory, the group may not settle; whether they are is unknown (--stores would tell)."
     assert text.index(says) < text.index("Duration")
+    assert "6 cold starts or more if stores are in memory. Process ids" in text
+
+
+@pytest.mark.parametrize("stores", [None, "in-memory"])
+def test_each_row_of_settings_says_so_and_that_more_may_start_cold(before: Snapshot, stores: Stores | None) -> None:
+    joins = drawn(scale_out(before.state.group, add=1), before.state.group, 0)
+    page = page_of(simulate(replace(before, stores=stores), joins, number_of_draws=1))
+    [table] = [table for table in page.tables if table.title == "With other settings"]
+    rows = [[", ".join(cell.items) for cell in row.cells] for row in table.rows]
+    probes = [row for row in rows if row[0].startswith("probing")]
+    assert [row[0].rpartition("=")[2] for row in probes] == ["10m (now)", "1m", "5m"]
+    for _, lasts, *_, cold in probes:
+        assert lasts.endswith("does not settle")
+        assert cold.endswith(" or more")
+
+
+@pytest.mark.parametrize(("stores", "settles"), [(None, True), ("persistent", True), ("in-memory", False)])
+def test_what_follows_a_stop_is_said_of_persistent_stores(
+    before: Snapshot, stores: Stores | None, settles: bool
+) -> None:
+    drained = drain(replace(before, stores=stores), [before.state.group.instances[0].process_id])
+    [then] = [fact.value for fact in page_of(drained).facts if fact.label == "Afterwards"]
+    assert ("settled after" in then) == settles
+    assert then.endswith(", if stores are persistent") == (stores is None)

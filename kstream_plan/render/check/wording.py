@@ -81,7 +81,7 @@ def figures(plan: Plan) -> str:
         pauses = f"{at_once:,} unassigned at once, at most {duration(longest_ms)} each"
         return f"{length}, {count(summary.moves, 'move')}, {pauses}"
     least, most = plan.ends("cold_handovers")
-    cold = "no cold starts" if plan.tells_ends else "no cold starts in this simulation"
+    cold = "no cold starts in this simulation" if plan.or_more else "no cold starts"
     if most:
         cold = f"{span_to(least, most)}{plan.or_more} cold {'start' if most == 1 else 'starts'}"
     tasks = {plan.group.tasks[start.task].task_id for start in cold_starts_of(plan)} if most else set()

@@ -195,7 +195,8 @@ def _follow_on(drain: Drain) -> Fact:
     share = f"{count(follows.instances, 'instance')} with {span_to(follows.least, follows.most)} stateful tasks each"
     bound = "at least" if plan.summary.duration_is == "least" else "about"
     outcome = f"settled after {bound} {duration(follows.duration_ms)} ({count(follows.rebalances, 'rebalance')})"
-    return Fact("then", "Afterwards", f"{share}, {outcome}")
+    stores = ", if stores are persistent" * drain.needs_persistent_stores
+    return Fact("then", "Afterwards", f"{share}, {outcome}{stores}")
 
 
 def _wait(drain: Drain) -> Iterator[Fact]:

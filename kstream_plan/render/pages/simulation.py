@@ -112,28 +112,35 @@ def _now_row(view: PlanView, setting: str) -> Row:
     last = [duration(summary.paused_task_ms), f"{summary.moves:,}"]
     if not plan.is_of_workers:
         last = [count_range(*view.figure("peak_extra_copies")), f"{span_to(cold.least, cold.most)}{plan.or_more}"]
-    lasts = _duration(*view.figure("duration_ms")) if plan.verdict.kind == "settled" else "does not settle"
+    may_not_settle = not view.figure("settles").least
+    lasts = _lasts(plan.verdict.kind, _duration(*view.figure("duration_ms")), may_not_settle=may_not_settle)
     name = f"{setting_text(setting, getattr(plan.config, setting))} (now)"
     return text_row(name, lasts, f"{summary.rebalances:,}", *last, tone="dim")
 
 
 def _what_if_row(what_if: WhatIf, view: PlanView) -> Row:
     plan = view.plan
-    lasts = text_cell(_duration(what_if.duration_ms, what_if.least_duration_ms, what_if.most_duration_ms))
-    if what_if.verdict != "settled":
-        lasts = Cell(("does not settle",), tone="bad")
-    elif what_if.may_not_settle:
-        lasts = Cell((*lasts.items, "or does not settle"), tone="unknown")
+    lasts_text = _duration(what_if.duration_ms, what_if.least_duration_ms, what_if.most_duration_ms)
+    lasts = _lasts(what_if.verdict, lasts_text, may_not_settle=what_if.may_not_settle)
     most = what_if.most_cold_handovers
     is_empty = starts_empty(plan, what_if.setting, what_if.value)
     cold: Tone = "bad" if is_empty or most is None or most > plan.ends("cold_handovers")[1] else "plain"
-    cold_text = f"at least {what_if.cold_handovers:,}" if most is None else span_to(what_if.cold_handovers, most)
-    cold_starts = f"{cold_text}{' or more' if is_empty or what_if.may_not_settle else ''}"
+    goes_on = what_if.may_not_settle or what_if.verdict in ("cyclic", "unfinished")
+    cold_starts = f"at least {what_if.cold_handovers:,}"
+    if most is not None:
+        cold_starts = f"{span_to(what_if.cold_handovers, most)}{' or more' if is_empty or goes_on else ''}"
     last = [Cell((f"{what_if.peak_extra_copies:,}",)), Cell((cold_starts,), tone=cold)]
     if what_if.paused_task_ms is not None:
         last = [text_cell(duration(what_if.paused_task_ms)), text_cell(f"{what_if.moves:,}")]
     name = text_cell(setting_text(what_if.setting, what_if.value))
     return Row((name, lasts, text_cell(f"{what_if.rebalances:,}"), *last))
+
+
+def _lasts(verdict: str, lasts: str, *, may_not_settle: bool) -> Cell:
+    """Return how long it takes until a group settles, if it does."""
+    if verdict != "settled":
+        return Cell(("does not settle",), tone="bad")
+    return Cell((lasts, "or does not settle"), tone="unknown") if may_not_settle else text_cell(lasts)
 
 
 def _duration(likely_ms: int, least_ms: int | None, most_ms: int | None) -> str:

@@ -17,6 +17,7 @@ from kstream_plan.documents.policy_file import read_policy
 from kstream_plan.model import Group, Note
 from kstream_plan.model.answer import Answer
 from kstream_plan.plans.simulated import OverDraws
+from kstream_plan.plans.verdict import Verdict
 from kstream_plan.policy.check import check_all, check_plan
 from kstream_plan.policy.findings import Check, Standard, Status
 from kstream_plan.policy.limits import Level
@@ -25,6 +26,7 @@ from kstream_plan.render.check import REPORTS
 from kstream_plan.render.check.github import not_for_the_runner
 from kstream_plan.render.check.markdown import MARK
 from kstream_plan.render.check.table import table_report
+from kstream_plan.render.check.wording import figures
 from kstream_plan.render.pages.check import check_page
 from kstream_plan.render.report.reports import MOST_SECTIONS
 from kstream_plan.render.terminal import to_terminal
@@ -272,3 +274,10 @@ def test_every_broken_rule_has_a_row_that_says_what_helps_or_that_no_setting_doe
     ]
     assert remedies.note == "no setting: change the scenario, raise the limit, or waive the rule in the policy"
     assert len(check_page(replace(checkup, cures_sought=False)).tables) == 1, "none were sought for a saved plan"
+
+
+def test_of_a_plan_that_is_cut_off_only_its_own_part_has_no_cold_starts() -> None:
+    whole = plan_cases.case("scale-out")
+    cut = replace(whole, verdict=Verdict("unfinished"))
+    assert figures(whole).endswith("no cold starts")
+    assert figures(cut).endswith("no cold starts in this simulation")
