@@ -32,7 +32,9 @@ MOST_DRAWS = 200
 #: So much work (:func:`work_of_one_ms`) is worth while unless told otherwise: about as much as reading takes.
 _WORTH = 2_000
 #: So many draws are worth while at least where plays are quick, unless each takes longer than that where they are not.
-_A_FEW, _WORTH_A_FEW_MS = 5, 8_000
+_A_FEW, _WORTH_A_FEW_MS = 5, 5_000
+#: A round with so many stateless tasks takes about twice as long as one without.
+_DEALT_OUT = 600
 #: Fewer changes of owner than this are simulated sooner than other processes are started.
 _ALONE = 2_000
 #: Where one play takes longer than that, what else may be is played by other processes at the same time.
@@ -71,8 +73,9 @@ def usual_draws(snapshot: Snapshot, options: PlanOptions) -> int:
 
 
 def is_quick(snapshot: Snapshot, options: PlanOptions) -> bool:
-    """Tell whether one play of such a group takes seconds at most."""
-    work_ms = work_of_one_ms(snapshot.state.group, snapshot.config)
+    """Tell whether one play of such a group takes seconds at most; each round deals out all stateless tasks, too."""
+    group = snapshot.state.group
+    work_ms = work_of_one_ms(group, snapshot.config) * (1 + len(group.stateless) / _DEALT_OUT)
     return work_ms <= _WORTH_A_FEW_MS and design_of(snapshot, options).is_quick
 
 

@@ -298,13 +298,13 @@ def test_the_number_of_draws_follows_the_work_of_one() -> None:
     ("tasks", "standbys", "restore_rate", "options", "expected"),
     [
         (20, 1, None, PlanOptions(long_ranges=False), 37),
-        (1_500, 1, None, PlanOptions(long_ranges=False), 5),
+        (1_200, 1, None, PlanOptions(long_ranges=False), 5),
         (3_000, 0, None, PlanOptions(long_ranges=False), 5),
-        (900, 2, None, PlanOptions(long_ranges=False), 5),
-        (1_500, 1, None, PlanOptions(), 1),
-        (1_500, 1, 1_000.0, PlanOptions(long_ranges=False), 5),
-        (1_500, 1, None, PlanOptions(long_ranges=False, protocol="eager"), 5),
-        (1_500, 1, None, PlanOptions(long_ranges=False, assignor="balanced"), 1),
+        (700, 2, None, PlanOptions(long_ranges=False), 5),
+        (1_200, 1, None, PlanOptions(), 1),
+        (1_200, 1, 1_000.0, PlanOptions(long_ranges=False), 5),
+        (1_200, 1, None, PlanOptions(long_ranges=False, protocol="eager"), 5),
+        (1_200, 1, None, PlanOptions(long_ranges=False, assignor="balanced"), 1),
         (3_000, 1, None, PlanOptions(long_ranges=False), 1),
     ],
 )
@@ -314,6 +314,12 @@ def test_a_few_are_drawn_at_least_where_each_is_a_quick_play(
     before = settled_and_joined(tasks=tasks, instances=5, joining=0, max_warmup_replicas=2, standbys=standbys)
     before = replace(before, rates=Rates(restore_per_instance=restore_rate))
     assert draws.usual_draws(before, options) == expected
+
+
+@pytest.mark.parametrize(("stateless", "expected"), [(0, 5), (300, 5), (5_000, 2)])
+def test_thousands_of_stateless_tasks_make_a_play_a_long_one(stateless: int, expected: int) -> None:
+    before = settled_and_joined(300, instances=5, joining=0, max_warmup_replicas=2, standbys=1, stateless=stateless)
+    assert draws.usual_draws(before, PlanOptions(long_ranges=False)) == expected
 
 
 def test_the_plan_of_several_draws_is_that_of_the_shown_one() -> None:
