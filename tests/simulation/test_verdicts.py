@@ -100,7 +100,7 @@ def test_a_slow_group_is_told_from_a_stuck_one() -> None:
 def test_the_cause_and_the_cure_are_shown() -> None:
     simulated = _simulated(60.0, 50.0)
     text = " ".join(simulation_table(simulated, width=160).replace("│", " ").split())
-    assert "The group does not settle: two consecutive probes decided the same" in text
+    assert "In this simulation the group does not settle: two consecutive probes decided the same" in text
     cause = "on new: the copies that the instance restores grow by 100 records/s, and it restores only 60"
     assert cause in text
     assert "max.warmup.replicas=1 about 1h36m" in text
