@@ -422,7 +422,7 @@ def _ends(play: InFigures) -> Ends:
 
 
 def _settle_in_memory(plays: Sequence[Ends]) -> bool:
-    """Tell whether all settle that are of stores in memory, or would be."""
+    """Tell whether every play settles, and would with stores in memory, too."""
     return all(play["settles"] and play[_SETTLES_IN_MEMORY] for play in plays)
 
 

@@ -12,7 +12,7 @@ from kstream_plan.model.note import count, name_list
 from kstream_plan.model.times import duration
 from kstream_plan.plans.activity import Activity
 from kstream_plan.plans.caught_up_evidence import Fact, would_tell
-from kstream_plan.plans.note_codes import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP, MEMORY_UNSETTLED
+from kstream_plan.plans.note_codes import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP
 from kstream_plan.plans.plan import READY_AT_FOLLOW_UP, Plan
 from kstream_plan.plans.simulated import Draws, range_of
 from kstream_plan.plans.timeline import cold_starts_of
@@ -35,8 +35,7 @@ def cold_sentences(plan: Plan, activities: Sequence[Activity], draws: Draws | No
     rate = "--restore-rate" * (has_ends and plan.summary.duration_is in ("probes", "floor"))
     only_stores = {start.evidence.fact for start in plan.unproven_starts} == {Fact.STORES_UNKNOWN}
     if cold.most and not cold.median and only_stores:
-        is_said = any(note.code == MEMORY_UNSETTLED for note in plan.warnings)
-        unknown = "" if is_said else "; whether they are is unknown (--stores would tell)"
+        unknown = "" if plan.unsettled_in_memory else "; whether they are is unknown (--stores would tell)"
         yield f"{_up_to(plan, cold.most, 'cold start')} if stores are in memory{unknown}."
     elif cold.most and not cold.median:
         facts = dict.fromkeys(start.evidence.words for start in plan.unproven_starts)

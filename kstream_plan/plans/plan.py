@@ -15,7 +15,7 @@ from kstream_plan.model.times import duration_span, utc
 from kstream_plan.plans.caught_up_evidence import UnprovenStart
 from kstream_plan.plans.end import PlanEnd
 from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRates
-from kstream_plan.plans.note_codes import warnings_first
+from kstream_plan.plans.note_codes import MEMORY_UNSETTLED, warnings_first
 from kstream_plan.plans.notebooks import InNotebooks
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED, Pauses, pauses_of
 from kstream_plan.plans.rounds import Balance, Round, in_effect_ms, probes_after_ms
@@ -290,6 +290,11 @@ class Plan(InNotebooks):
         """What stands behind the most of a figure: " or more" unless all outcomes were simulated, to their end."""
         ends = self.verdict.kind == "stuck" or self.ends("settles")[0]
         return "" if self.tells_ends and ends else " or more"
+
+    @property
+    def unsettled_in_memory(self) -> str | None:
+        """The warning that the group may not settle if stores are in memory, which is unknown; ``None``: not so."""
+        return next((note.message for note in self.warnings if note.code == MEMORY_UNSETTLED), None)
 
     def may_be_endless(self, name: str) -> bool:
         """Tell whether nobody knows how large a figure gets at worst, though some may be told of it."""

@@ -33,7 +33,7 @@ MOST_DRAWS = 200
 _WORTH = 2_000
 #: So many draws are worth while at least where plays are quick, unless each takes longer than that where they are not.
 _A_FEW, _WORTH_A_FEW_MS = 5, 5_000
-#: A round with so many stateless tasks takes about twice as long as one without.
+#: With this many stateless tasks a round takes about twice as long as without.
 _DEALT_OUT = 600
 #: Fewer changes of owner than this are simulated sooner than other processes are started.
 _ALONE = 2_000

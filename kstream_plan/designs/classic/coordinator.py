@@ -217,7 +217,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
     def repeats(self, turn: ClassicTurn) -> Verdict | None:
         """Compare a probing rebalance, or one that was called for, with those before.
 
-        So is a follow-up after so many others that a probing interval is over: there may be no end of them.
+        A follow-up is compared, too, once follow-ups have come for a whole probing interval: they may never end.
         """
         if turn.trigger is not Trigger.FOLLOW_UP:
             self._no_follow_up_ms = turn.at_ms

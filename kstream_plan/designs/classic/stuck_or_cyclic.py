@@ -10,7 +10,7 @@ from kstream_plan.plans import Cause, CauseCode, Trigger, Verdict
 
 
 def repeated(state: GroupState, decision: Assignment, trigger: Trigger | None, period: int) -> Verdict:
-    """Return the verdict on a rebalance that found what another one did so many probes, or follow-ups, before."""
+    """Return the verdict on a rebalance that repeats the one ``period`` probes, or follow-ups, before it."""
     tasks = tuple(state.group.tasks[task].task_id for task in sorted(decision.movements.tasks))
     rebalances = "follow-ups" if trigger is Trigger.FOLLOW_UP else "probes"
     no_progress = "and no copy has less to restore"

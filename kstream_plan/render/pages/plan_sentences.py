@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kstream_plan.plans.cold_causes import cold_sentences, still_restoring
-from kstream_plan.plans.note_codes import BACK_BEFORE_FENCED, MEMORY_UNSETTLED
+from kstream_plan.plans.note_codes import BACK_BEFORE_FENCED
 from kstream_plan.plans.plan import ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED, Left, shorter_than
 from kstream_plan.plans.targets import without_target
 from kstream_plan.plans.verdict import CauseCode
@@ -81,11 +81,12 @@ def _tasks_at_first(view: PlanView) -> Iterator[str]:
 def _settles_after(view: PlanView) -> str:
     summary, ends = view.plan.summary, view.figure("settles")
     is_assumed = summary.duration_is in ("probes", "floor")
-    in_memory = next((f" {note.message}." for note in view.plan.warnings if note.code == MEMORY_UNSETTLED), "")
-    if ends.least != ends.most and not in_memory:
+    in_memory = view.plan.unsettled_in_memory
+    if ends.least != ends.most and in_memory is None:
         reason = f", and {_RATE_UNKNOWN}" if is_assumed else ""
         return f"The group may or may not settle; if it does, it takes {duration_text(view)}{reason}."
-    return f"{_settles_likely(view, is_assumed=is_assumed)}{in_memory}"
+    likely = _settles_likely(view, is_assumed=is_assumed)
+    return likely if in_memory is None else f"{likely} {in_memory}."
 
 
 def _settles_likely(view: PlanView, *, is_assumed: bool) -> str:
