@@ -71,6 +71,7 @@ class Advance:
         if self.is_any_disturbed:
             self.restoring.restore(self.generation, True)
         self.restoring.restore(self.generation, False)
+        self.restoring.keep_waiting()
         for place in range(self.tasks):
             if not self.copies.rests[place]:
                 self._advance(place)

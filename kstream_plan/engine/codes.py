@@ -9,6 +9,8 @@ NONE = -9223372036854775808
 AT_ONCE_MS = 100
 #: Between two polls of a copy's changelog (Kafka's ``poll.ms``).
 POLL_DELAY_MS = 100
+#: What is restored at a time: ``max.poll.records`` as Kafka Streams sets it.
+POLL_RECORDS = 1000
 
 #: What is longer ago, or later, than that, in milliseconds, counts as so far away.
 FAR_MS = 1 << 61

@@ -6,7 +6,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 from kstream_plan.engine.state_cleaner cimport StateCleaner
 
 cdef int64_t NONE, LATEST, MAX_LONG, FAR_MS
-cdef int8_t NO_ROLE, ACTIVE
+cdef int8_t NO_ROLE, ACTIVE, STANDBY
 
 
 cdef class Copies:
@@ -44,6 +44,9 @@ cdef class Copies:
     cdef void _make_slots(self) except *
     @cython.locals(place=Py_ssize_t)
     cpdef void load_state(self, state, revoked_by) except *
+    cpdef void load_copies(self, copies, waiting) except *
+    @cython.locals(place=Py_ssize_t)
+    cdef void _load(self, copies, dict roles, waiting) except *
     @cython.locals(at=Py_ssize_t)
     cdef void _load_task(self, Py_ssize_t place, copies, dict roles) except *
     cdef void _fill(self, Py_ssize_t at, copy) except *

@@ -8,12 +8,12 @@ which the first so many are in use, by instance.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from kstream_plan.engine.codes import ACTIVE, FAR_MS, NO_ROLE, NONE
+from kstream_plan.engine.codes import ACTIVE, FAR_MS, NO_ROLE, NONE, STANDBY
 from kstream_plan.engine.columns import zeros
 from kstream_plan.engine.state_cleaner import StateCleaner
 from kstream_plan.model import LATEST, Copy, Group, GroupState, Holding, Holdings
@@ -29,17 +29,19 @@ class Copies:
         group: who takes part.
         limit: ``acceptable.recovery.lag``.
         cleaner: what deletes left-over state.
+        tasks: those that are in the columns, in order; ``None``: all that are stateful.
     """
 
-    def __init__(self, group: Group, limit: int, cleaner: StateCleaner) -> None:
-        self.tasks, self.instances, self.consumers = len(group.stateful), len(group.instances), len(group.consumer_ids)
+    def __init__(self, group: Group, limit: int, cleaner: StateCleaner, tasks: Sequence[int] | None = None) -> None:
+        tasks = group.stateful if tasks is None else tasks
+        self.tasks, self.instances, self.consumers = len(tasks), len(group.instances), len(group.consumer_ids)
         self.limit = limit
-        self.task_of = array("i", group.stateful)
+        self.task_of = array("i", tasks)
         self.instance_of = array("i", group.instance_of)
         self.first_of = array("i", [*(consumers.start for consumers in group.consumers_of), self.consumers])
         self.capacity = array("i", group.capacities)
-        self.whole = array("q", [group.end_offset_sums[task] for task in group.stateful])
-        self.known = array("b", [group.tasks[task].end_offset_known for task in group.stateful])
+        self.whole = array("q", [group.end_offset_sums[task] for task in tasks])
+        self.known = array("b", [group.tasks[task].end_offset_known for task in tasks])
         self.cleaner = cleaner
         self.process_ids = [instance.process_id for instance in group.instances]
         self.begin_ms, self.started_ms = 0, zeros("q", self.instances)
@@ -88,16 +90,37 @@ class Copies:
             for role, of_role in enumerate(held):
                 for task in of_role:
                     roles[task, consumer] = role
-        self.more_reporters = {}
         if state.at_ms >= FAR_MS // 2:
             self.count_from(state.at_ms)
-        while max(map(len, state.copies), default=0) >= self.room:
+        self._load(state.copies, roles, state.waiting)
+        for place in range(self.tasks):
+            self.revoked_by[place] = revoked_by.get(self.task_of[place], -1)
+
+    def load_copies(self, copies: Mapping[int, tuple[Copy, ...]], waiting: Mapping[int, int]) -> None:
+        """Take over copies by task, whose roles matter only so far as they are active, and what waits to be written."""
+        roles = {
+            (task, copy.consumer): ACTIVE if copy.active else STANDBY
+            for task, of_task in copies.items()
+            for copy in of_task
+            if copy.consumer is not None
+        }
+        self._load(copies, roles, waiting)
+
+    def _load(
+        self,
+        copies: Mapping[int, tuple[Copy, ...]] | Sequence[tuple[Copy, ...]],
+        roles: dict[tuple[int, int], int],
+        waiting: Mapping[int, int],
+    ) -> None:
+        """Take over copies by task, with the ``roles`` in which consumers hold them."""
+        self.more_reporters = {}
+        while max([len(copies[task]) for task in self.task_of[: self.tasks]], default=0) >= self.room:
             self.widen()
         for place in range(self.tasks):
             task = self.task_of[place]
-            self.revoked_by[place], self.unprocessed[place] = revoked_by.get(task, -1), state.waiting.get(task, 0)
+            self.unprocessed[place] = waiting.get(task, 0)
             self.rests[place], self.dirty[place], self.stale[place] = 0, 1, 1
-            self._load_task(place, state.copies[task], roles)
+            self._load_task(place, copies[task], roles)
         self.any_more_reporters = len(self.more_reporters) > 0
 
     def _load_task(self, place: int, copies: tuple[Copy, ...], roles: dict[tuple[int, int], int]) -> None:

@@ -28,8 +28,8 @@ cdef class Restoring:
     cdef Py_ssize_t tasks, instances
     cdef readonly list stretches
     cdef Pace pace  # that of tasks at rest, if they stay so
-    cdef int8_t[::1] is_rated  # by instance: whether its rate is known throughout
-    cdef bint any_restores, at_once  # whether any is, and whether all restore at once
+    cdef readonly int8_t[::1] is_rated  # by instance: whether its rate is known throughout
+    cdef readonly bint any_restores, at_once  # whether any is, and whether all restore at once
     cdef int64_t[::1] standing  # by place: how far behind a copy is that has caught up
     # by instance: how many more records it restores than its active copies need; NONE: it is not known yet
     cdef int64_t[::1] spare, no_spare
@@ -67,7 +67,11 @@ cdef class Restoring:
     @cython.locals(copies=Copies)
     cdef bint falls_behind(self, Py_ssize_t place, Py_ssize_t at) noexcept
     @cython.locals(stretch=Stretch, begin_ms=int64_t, elapsed_ms=int64_t, place=Py_ssize_t)
-    cdef void restore(self, int64_t generation, bint soon) except *
+    cpdef void restore(self, int64_t generation, bint soon) except *
+    @cython.locals(place=Py_ssize_t)
+    cdef void keep_waiting(self) noexcept
+    @cython.locals(copies=Copies, place=Py_ssize_t, at=Py_ssize_t)
+    cpdef tuple result(self, tasks)
     @cython.locals(copies=Copies, stretch=Stretch, elapsed_ms=int64_t, place=Py_ssize_t, instance=Py_ssize_t)
     cdef void _begin(self, int64_t generation, bint soon) except *
     @cython.locals(copies=Copies, at=Py_ssize_t)

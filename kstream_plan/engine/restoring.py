@@ -7,18 +7,16 @@ Source: page ``rules``, "From one generation to the next".
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import inf
 
 import numpy as np
 
-from kstream_plan.engine.codes import ACTIVE, AT_ONCE_MS, NONE, POLL_DELAY_MS
+from kstream_plan.engine.codes import ACTIVE, AT_ONCE_MS, NONE, POLL_DELAY_MS, POLL_RECORDS
 from kstream_plan.engine.columns import grown, zeros
 from kstream_plan.engine.copies import Column, Copies
 from kstream_plan.model.settings import MAX_LONG
 
-#: What is restored at a time: ``max.poll.records`` as Kafka Streams sets it.
-POLL_RECORDS = 1000
 #: More records than this do not wait: with what is restored and written they are within 64 bits.
 MOST = 4611686018427387903
 #: Whoever restores so many in a time restores all it has.
@@ -200,10 +198,28 @@ class Restoring:
                 elapsed_ms = min(elapsed_ms, AT_ONCE_MS - begin_ms)
             self._pass(stretch, begin_ms, elapsed_ms, soon)
             begin_ms += stretch.elapsed_ms
-        if not soon:
-            for place in range(self.tasks):
-                if not self.copies.rests[place]:
-                    self.copies.unprocessed[place] = self.waits[place]
+
+    def keep_waiting(self) -> None:
+        """Let what waits to be written by the end of the time be unprocessed input."""
+        for place in range(self.tasks):
+            if not self.copies.rests[place]:
+                self.copies.unprocessed[place] = self.waits[place]
+
+    def result(self, tasks: Collection[int] | None) -> tuple[dict[tuple[int, int], tuple[int, int]], dict[int, int]]:
+        """Return what copies of ``tasks`` have left and what was written since they were reported, and what waits.
+
+        Copies are by (task, instance), what waits by task; ``None``: all tasks.
+        """
+        copies, found, waits = self.copies, {}, {}
+        for place in range(self.tasks):
+            task = copies.task_of[place]
+            if tasks is not None and task not in tasks:
+                continue
+            if self.waits[place]:
+                waits[task] = self.waits[place]
+            for at in range(place * copies.room, place * copies.room + copies.number[place]):
+                found[task, copies.instance[at]] = copies.left[at], copies.grown[at]
+        return found, waits
 
     def _begin(self, generation: int, soon: bool) -> None:
         """Start with what copies have to restore, and see who is ahead of its rate: who begins just now."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from kstream_plan.engine.codes import POLL_RECORDS
 from kstream_plan.model import UNKNOWN, Group, Holding, Snapshot, Task
 from kstream_plan.model.holding_changes import apart_from_stateless
 from kstream_plan.model.reported_lag import reported_lag
@@ -36,7 +37,6 @@ from kstream_plan.plans.caught_up_evidence import (
     written_at,
 )
 from kstream_plan.plans.design import CopyDoubt, Design
-from kstream_plan.plans.restoring import POLL_RECORDS
 from kstream_plan.plans.round_steps import RoundSteps
 from kstream_plan.plans.step_rows import (
     ACTIVE,

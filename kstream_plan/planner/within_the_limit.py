@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from kstream_plan.engine.codes import POLL_RECORDS
 from kstream_plan.model import Group, Note, Snapshot, WorkId
 from kstream_plan.model.times import duration
 from kstream_plan.plans import HandOver, Promote, Round
 from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
-from kstream_plan.plans.restoring import POLL_RECORDS, cold_restoring_ms
+from kstream_plan.plans.restoring import cold_restoring_ms
 from kstream_plan.plans.step_rows import STARTS, are, in_batches
 
 #: Less than that is no more than what a hand-over takes anyway.

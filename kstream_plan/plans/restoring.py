@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import inf
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from kstream_plan.model import Copy, Group, Holdings, Rates, WorkId
+from kstream_plan.engine.codes import FAR_MS
+from kstream_plan.engine.columns import zeros
+from kstream_plan.engine.copies import Copies as EngineCopies
+from kstream_plan.engine.restoring import Pace, Stretch
+from kstream_plan.engine.restoring import Restoring as EngineRestoring
+from kstream_plan.engine.state_cleaner import StateCleaner
+from kstream_plan.model import Copy, Group, Rates, WorkId
 from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.plans import HandOver, Promote
 
-#: What is restored at a time: ``max.poll.records`` as Kafka Streams sets it.
-POLL_RECORDS = 1000
+Key = TypeVar("Key")
 
+#: Instead of a rate.
+_UNKNOWN_RATE = -1.0
+#: Instead of a generation: every copy was placed in one before.
+_NEVER = MAX_LONG
 _NOTHING: Mapping[int, int] = MappingProxyType({})
 _AT_ONCE: Mapping[tuple[int, int], int] = MappingProxyType({})
 
@@ -37,294 +45,140 @@ class Span(NamedTuple):
         return int(self.rates.produce_rate(task) * self.elapsed_ms / 1000) + self.burst.get(task, 0)
 
 
-def beginning(phases: Iterable[Span], elapsed_ms: int) -> tuple[Span, ...]:
-    """Return the first ``elapsed_ms`` of the phases."""
-    kept = []
-    for phase in phases:
-        if elapsed_ms <= 0:
-            break
-        kept.append(phase._replace(elapsed_ms=min(phase.elapsed_ms, elapsed_ms)))
-        elapsed_ms -= phase.elapsed_ms
-    return tuple(kept)
+def may_fall_behind(spans: Iterable[Span]) -> bool:
+    """Tell whether any copy may that has caught up: what is written of it takes a share of a rate, or nobody runs it.
 
-
-class Part(NamedTuple):
-    """A part of a phase; what comes at once comes in the first one. ``goes_on``: it is none."""
-
-    span: Span
-    goes_on: bool
-
-
-def parts_of(phases: Sequence[Span], cuts_ms: Iterable[int]) -> Iterator[Part]:
-    """Divide phases at times that are counted from their beginning."""
-    cuts, start_ms = sorted(set(cuts_ms)), 0
-    for phase in phases:
-        end_ms = start_ms + phase.elapsed_ms
-        edges = [start_ms, *(cut for cut in cuts if start_ms < cut < end_ms), end_ms]
-        for number, (start, end) in enumerate(pairwise(edges)):
-            span = phase._replace(elapsed_ms=end - start)
-            yield Part(span._replace(burst=_NOTHING) if number else span, goes_on=number > 0)
-        start_ms = end_ms
-
-
-def pressed_instances(
-    group: Group, holdings: Holdings, phases: Iterable[Span], copies: Collection[tuple[Copy, ...]]
-) -> frozenset[int]:
-    """Return the instances on which copies that have caught up may fall behind in some phase.
-
-    They have other ``copies`` to restore, which share their rate, or more is written of their copies than they restore.
+    What comes at once leaves copies of its own task behind.
     """
-    found = set[int]()
-    for rates in (phase.rates for phase in phases if phase.rates.any_restore and phase.rates.any_produce):
-        restores = [rates.restore_rate(instance) for instance in range(len(group.instances))]
-        restoring = {
-            copy.instance for of_task in copies for copy in of_task if copy.remaining and copy.consumer is not None
-        }
-        found |= {instance for instance in restoring if restores[instance] not in (None, inf)}
-        writes = [rates.produce_rate(task) for task in range(len(group.tasks))]
-        slowest = min((rate for rate in restores if rate is not None), default=inf)
-        if sum(writes) <= slowest:
-            continue
-        pressure = [0.0] * len(restores)
-        for consumer, held in enumerate(holdings.stateful):
-            copied = (*held.standby, *held.warmup, *held.temporary)
-            pressure[group.instance_of[consumer]] += sum(map(writes.__getitem__, copied))
-        found |= {i for i, rate in enumerate(restores) if rate is not None and pressure[i] > rate}
-    return frozenset(found)
+    return any(span.stopped or (span.rates.any_restore and span.rates.any_produce) for span in spans)
 
 
-def copied_on(group: Group, holdings: Holdings, instances: Iterable[int]) -> set[int]:
-    """Return the tasks of which these instances hold a copy that they do not run."""
-    consumers = (holdings.stateful[of] for instance in instances for of in group.consumers_of[instance])
-    return {task for held in consumers for task in (*held.standby, *held.warmup, *held.temporary)}
+class Paces:
+    """Turns spans of time into the engine's stretches; a draft, which keeps the paces of the last ones.
 
-
-@dataclass(frozen=True, slots=True)
-class Restoring:
-    """How much every restoring copy has left after some time.
-
-    ``rate_known`` is by instance; ``left`` maps (task, instance) to records for the copies of instances with a known
-    rate that had anything left at the start or fell behind. ``at_once``: every rate is infinite. ``written``: for each
-    part of the time its beginning, and the records by task that changelogs grew by; ``waiting``: the unprocessed input
-    at the end, by task, as of :class:`~kstream_plan.model.GroupState`.
+    Args:
+        group: who takes part.
+        tasks: those that are played, in order.
     """
 
-    group: Group
-    rate_known: tuple[bool, ...]
-    left: dict[tuple[int, int], int]
-    at_once: bool
-    written: Sequence[tuple[int, Mapping[int, int]]]
+    def __init__(self, group: Group, tasks: Sequence[int]) -> None:
+        self._tasks, self._instances = tasks, len(group.instances)
+        self._last: list[tuple[Rates, Pace]] = []
+
+    def stretches(self, spans: Sequence[Span], cuts_ms: Iterable[int] = ()) -> list[Stretch]:
+        """Divide the time where the pace changes, and at times that are counted from its beginning."""
+        before, self._last = self._last, []
+        cuts, start_ms, stretches = sorted(set(cuts_ms)), 0, list[Stretch]()
+        for span in spans:
+            pace = next((pace for rates, pace in [*before, *self._last] if rates is span.rates), None)
+            pace = pace or self._pace(span.rates)
+            self._last.append((span.rates, pace))
+            burst, end_ms = span.burst, start_ms + span.elapsed_ms
+            records = {place: burst[task] for place, task in enumerate(self._tasks) if task in burst} if burst else {}
+            edges_ms = [start_ms, *(cut for cut in cuts if start_ms < cut < end_ms), end_ms]
+            for number, (from_ms, to_ms) in enumerate(pairwise(edges_ms)):
+                elapsed_ms, goes_on = min(to_ms - from_ms, FAR_MS // len(spans)), number > 0
+                burst_now = {} if goes_on else records
+                stretches.append(Stretch(pace, elapsed_ms, self._instances, span.stopped, burst_now, goes_on))
+            start_ms = end_ms
+        return stretches
+
+    def _pace(self, rates: Rates) -> Pace:
+        known = map(rates.restore_rate, range(self._instances))
+        restores = [_UNKNOWN_RATE if rate is None else rate for rate in known]
+        return Pace(restores, list(map(rates.produce_rate, self._tasks)))
+
+
+class Restored(NamedTuple):
+    """How much copies have left after some time.
+
+    ``copies`` has by (task, instance) the records that a copy has left, and those that were written of its task since
+    it was reported. ``waiting`` is the unprocessed input at the end, by task, as of
+    :class:`~kstream_plan.model.GroupState`. ``rate_known`` is by instance: whether its rate is known throughout;
+    ``at_once``: all are infinite.
+    """
+
+    copies: Mapping[tuple[int, int], tuple[int, int]]
     waiting: Mapping[int, int]
-
-    @classmethod
-    def over(
-        cls,
-        group: Group,
-        copies: Mapping[int, tuple[Copy, ...]],
-        phases: Sequence[Span],
-        from_ms: Mapping[tuple[int, int], int] = _AT_ONCE,
-        beginners: Collection[int] = (),
-        pressed: Collection[int] = (),
-        waiting: Mapping[int, int] = _NOTHING,
-    ) -> Restoring:
-        """Restore through all ``phases``, starting from what ``copies`` have ``remaining``.
-
-        While an instance restores an active task, its standbys and warm-ups wait. Nobody writes to the changelogs of a
-        task whose owner restores it or is stopped: its input is ``waiting``, and written at once as soon as it is
-        processed. An instance's rate is known if it is in every phase. What a copy, by (task, instance), has remaining
-        may be that of a later time than the beginning (``from_ms``): until then nothing becomes of it. The
-        ``beginners``, instances, start to restore with the first phase: they are ahead of their rate by what is left of
-        a poll, for the first one comes at once. On the ``pressed``, instances, copies that have caught up share the
-        rate as well, for what is written of them (:func:`pressed_instances`).
-        """
-        instances = range(len(group.instances))
-        whole = group.end_offset_sums
-        known = _rates_known(phases, instances)
-        left: dict[tuple[int, int], int] = {}
-        waits, written = dict(waiting), list[tuple[int, Mapping[int, int]]]()
-        at_ms, ahead = 0, {i: _rest_of_a_poll(i, phases) for i in beginners if known[i]}
-        for phase, _ in parts_of(phases, from_ms.values()):
-            later = {seat for seat, first_ms in from_ms.items() if first_ms > at_ms}
-            spare: dict[int, int] = {}
-            grown: Mapping[int, int] = _NOTHING
-            for is_active in (True, False):
-                behind: Collection[int] = ()
-                if not is_active:  # it is known by now what the active copies have left
-                    grown, behind = _written(copies, known, phase, left, whole, waits)
-                queues = _restoring_copies(
-                    copies, known, phase, left, grown, behind, later, pressed, is_active=is_active
-                )
-                for instance, queue in queues.items():
-                    if instance not in spare:
-                        spare[instance] = _restored(phase, instance, ahead.pop(instance, 0))
-                    spare[instance] = _restore_evenly(queue, spare[instance], instance, whole, left)
-            written.append((at_ms, grown))
-            at_ms += phase.elapsed_ms
-        left |= _not_begun(copies, known, from_ms, at_ms)
-        at_once = all(phase.rates.restore_rate(i) == inf for phase in phases for i in instances)
-        return cls(group, known, left, at_once, written, waits)
+    rate_known: Sequence[int]
+    at_once: bool
 
     def known(self, instance: int, records: int) -> bool:
         """Whether it is known how long the instance takes to restore these records; their number may be unknown."""
-        return self.rate_known[instance] and (self.at_once or records < MAX_LONG)
+        return self.rate_known[instance] > 0 and (self.at_once or records < MAX_LONG)
 
-    def remaining(self, task: int, copy: Copy) -> int:
-        """Records the copy has left (0 if it had none left at the start)."""
-        return self.left.get((task, copy.instance), 0)
+    def left(self, task: int, instance: int) -> int:
+        """Return the records that a copy has left, if its rate is known."""
+        return self.copies[task, instance][0]
 
-    def written_since(self, task: int, from_ms: int = 0) -> int:
-        """Records that the task's changelogs grew by from a time on: the beginning, or one of when a copy was known."""
-        return sum(grown.get(task, 0) for at_ms, grown in self.written if at_ms >= from_ms)
-
-
-def _not_begun(
-    copies: Mapping[int, tuple[Copy, ...]], known: Sequence[bool], from_ms: Mapping[tuple[int, int], int], end_ms: int
-) -> dict[tuple[int, int], int]:
-    """Return what copies have left of which that is known of the very end, so that nothing has become of them."""
-    if not from_ms:
-        return {}
-    return {
-        (task, copy.instance): copy.remaining
-        for task, of_task in copies.items()
-        for copy in of_task
-        if known[copy.instance] and from_ms.get((task, copy.instance), -1) >= end_ms
-    }
+    def written(self, task: int, instance: int) -> int:
+        """Return the records that were written since a copy was reported: at the beginning, or later."""
+        return self.copies[task, instance][1]
 
 
-def _rates_known(phases: Sequence[Span], instances: range) -> tuple[bool, ...]:
-    if not all(phase.rates.any_restore for phase in phases):
-        return (False,) * len(instances)
-    if all(phase.rates.restore_per_instance is not None for phase in phases):
-        return (True,) * len(instances)
-    return tuple(all(phase.rates.restore_rate(i) is not None for phase in phases) for i in instances)
+class Restoring:
+    """Copies of some tasks, as the engine restores them; a draft.
 
-
-#: (records left, task) of the copies an instance restores
-_Queue = list[tuple[int, int]]
-
-
-def _restoring_copies(
-    copies: Mapping[int, tuple[Copy, ...]],
-    known: Sequence[bool],
-    phase: Span,
-    left: Mapping[tuple[int, int], int],
-    grown: Mapping[int, int],
-    behind: Collection[int],
-    later: Collection[tuple[int, int]],
-    pressed: Collection[int],
-    *,
-    is_active: bool,
-) -> dict[int, _Queue]:
-    """Return what each instance restores in a phase, of active copies or else of the others.
-
-    The others have ``grown`` by what was written; all copies of tasks in ``behind`` lack what was written at once.
+    Args:
+        group: who takes part.
+        copies: by task; those of all tasks, where copies that have caught up may fall behind.
+        waiting: unprocessed input at the beginning, by task.
     """
-    queues: dict[int, _Queue] = {}
-    if not any(known):
-        return queues
-    if not (grown or phase.stopped or left or later):
-        # by far the most frequent case
-        for task, of_task in copies.items():
-            for copy in of_task:
-                remaining, instance = copy.remaining, copy.instance
-                if remaining and copy.active == is_active and copy.consumer is not None and known[instance]:
-                    queues.setdefault(instance, []).append((remaining, task))
-        return queues
-    for task, of_task in copies.items():
-        records = grown.get(task, 0)
-        for copy in of_task:
-            instance = copy.instance
-            if copy.active != is_active or copy.consumer is None or not known[instance] or (task, instance) in later:
-                continue
-            remaining = left.get((task, instance), copy.remaining)
-            falls_behind = records and (instance in phase.stopped or task in behind or instance in pressed)
-            if remaining or falls_behind:
-                queues.setdefault(instance, []).append((remaining + records, task))
-    return queues
+
+    def __init__(
+        self, group: Group, copies: Mapping[int, tuple[Copy, ...]], waiting: Mapping[int, int] = _NOTHING
+    ) -> None:
+        tasks = sorted(copies)
+        self._copies, self._paces = copies, Paces(group, tasks)
+        self._columns = EngineCopies(group, 0, StateCleaner(0), tasks)
+        self._columns.load_copies(copies, waiting)
+        self._engine = EngineRestoring(self._columns)
+
+    def over(
+        self,
+        spans: Sequence[Span],
+        from_ms: Mapping[tuple[int, int], int] = _AT_ONCE,
+        tasks: Collection[int] | None = None,
+    ) -> Restored:
+        """Restore through all ``spans``, from what copies have ``remaining``; return what is left of ``tasks``, or all.
+
+        While an instance restores an active task, its standbys and warm-ups wait. Nobody writes to the changelogs of a
+        task whose owner restores it or is stopped: its input waits, and is written at once as soon as it is processed.
+        What a copy, by (task, instance), has remaining may be that of a later time than the beginning (``from_ms``):
+        until then nothing becomes of it. Copies that have caught up share the rate where they may fall behind
+        (:func:`may_fall_behind`).
+        """
+        engine, room = self._engine, self._columns.room
+        engine.take(self._paces.stretches(spans, from_ms.values()))
+        engine.press()
+        if from_ms:
+            reported_in = zeros("q", len(self._copies) * room)
+            for place, task in enumerate(sorted(self._copies)):
+                for at, copy in enumerate(self._copies[task], place * room):
+                    reported_in[at] = from_ms.get((task, copy.instance), 0)
+            engine.report_later(reported_in)
+        engine.restore(_NEVER, False)
+        return Restored(*engine.result(tasks), tuple(engine.is_rated), engine.at_once)
 
 
-def _written(
-    copies: Mapping[int, tuple[Copy, ...]],
-    known: Sequence[bool],
-    phase: Span,
-    left: Mapping[tuple[int, int], int],
-    whole: Sequence[int],
-    waiting: dict[int, int],
-) -> tuple[dict[int, int], set[int]]:
-    """Return the records written in a phase, by task, and the tasks of which some are written at once.
+def share_evenly(
+    left: Mapping[Key, float], rate: float, from_ms: float, to_ms: float = inf
+) -> tuple[dict[Key, float], dict[Key, float]]:
+    """Return when each is restored that an instance restores within a time, and the records that others have left.
 
-    The input of the other tasks joins what is ``waiting``: at most the ``whole`` task, for a copy that much behind has
-    no state at all.
+    All of them begin by ``from_ms``; ``rate`` is records per second.
     """
-    written, at_once = dict[int, int](), set[int]()
-    if not (phase.rates.any_produce or phase.burst or waiting):
-        return written, at_once
-    for task, of_task in copies.items():
-        waited = waiting.pop(task, 0)
-        records = waited + phase.produced(task)
-        if not records:
-            continue
-        if not _is_processed(task, of_task, known, phase, left):
-            waiting[task] = min(records, whole[task])
-            continue
-        written[task] = records
-        if waited or task in phase.burst:
-            at_once.add(task)
-    return written, at_once
-
-
-def _is_processed(
-    task: int, copies: Iterable[Copy], known: Sequence[bool], phase: Span, left: Mapping[tuple[int, int], int]
-) -> bool:
-    """Tell whether the owner of a task runs and, for all that is known, has restored it when the phase ends."""
-    for copy in copies:
-        instance = copy.instance
-        if not copy.active:
-            continue
-        if instance in phase.stopped:
-            return False
-        if known[instance] and copy.remaining < MAX_LONG and left.get((task, instance), copy.remaining) > 0:
-            return False
-    return True
-
-
-def _rest_of_a_poll(instance: int, phases: Sequence[Span]) -> int:
-    """Return what is missing to whole polls after these phases; nothing if the instance restores less than one."""
-    rates = [phase.rates.restore_rate(instance) or 0.0 for phase in phases]
-    if inf in rates:
-        return 0
-    restored = int(sum(rate * phase.elapsed_ms / 1000 for rate, phase in zip(rates, phases, strict=True)))
-    return POLL_RECORDS - restored % POLL_RECORDS if restored >= POLL_RECORDS else 0
-
-
-def _restored(phase: Span, instance: int, ahead: int) -> int:
-    """Return how many records an instance restores in a phase, so much ``ahead`` of its rate."""
-    rate = phase.rates.restore_rate(instance)
-    assert rate is not None
-    if instance in phase.stopped:
-        return 0
-    return MAX_LONG * MAX_LONG if rate == inf else int(rate * phase.elapsed_ms / 1000) + ahead
-
-
-def _restore_evenly(
-    queue: _Queue, records: int, instance: int, whole: Sequence[int], left: dict[tuple[int, int], int]
-) -> int:
-    """Share ``records`` evenly, what one does not need going to the others; return what is over.
-
-    What is left then is at most the ``whole`` task: what grows faster is no further behind than no state at all.
-    """
-    queue.sort()
-    sharing = len(queue)
-    for remaining, task in queue:
-        share = records // sharing
-        sharing -= 1
-        if remaining <= share:
-            records -= remaining
-            left[task, instance] = 0
-        else:
-            records -= share
-            left[task, instance] = min(remaining - share, whole[task])
-    return records
+    order, done = sorted(left, key=left.__getitem__), dict[Key, float]()
+    together, each = 0.0, 0.0  # records that are restored by now
+    for place, key in enumerate(order):
+        sharing = len(order) - place
+        needed = together + (left[key] - each) * sharing
+        ends_ms = from_ms + 1000 * needed / rate
+        if ends_ms > to_ms:
+            each += ((to_ms - from_ms) * rate / 1000 - together) / sharing
+            return done, {other: left[other] - each for other in order[place:]}
+        done[key], together, each = ends_ms, needed, left[key]
+    return done, {}
 
 
 def cold_restoring_ms(
@@ -334,20 +188,14 @@ def cold_restoring_ms(
 
     They start at the same time, so those of one instance (``rate_of`` its process id) share its rate evenly.
     """
-    of_instance: dict[str, list[tuple[int, WorkId]]] = {}
+    of_instance: dict[str, dict[WorkId, int]] = {}
     for start in starts:
         if not start.caught_up and start.restore_records is not None:
-            of_instance.setdefault(start.to.process_id, []).append((start.restore_records, start.task_id))
+            of_instance.setdefault(start.to.process_id, {})[start.task_id] = start.restore_records
     lasts: dict[WorkId, int] = {}
-    for process_id, restoring in of_instance.items():
-        rate = rate_of(process_id)
-        if not rate:
-            continue
-        restored, before, left = 0, 0, len(restoring)
-        for amount, task_id in sorted(restoring, key=lambda one: (one[0], one[1].sort_key)):
-            restored += (amount - before) * left
-            before, left = amount, left - 1
-            lasts[task_id] = int(1000 * restored / rate)
+    for process_id, records in of_instance.items():
+        if rate := rate_of(process_id):
+            lasts |= {task_id: int(ms) for task_id, ms in share_evenly(records, rate, 0)[0].items()}
     return lasts
 
 
@@ -356,20 +204,12 @@ def restored_at_ms(starts: Iterable[tuple[int, int, WorkId]], rate: float) -> di
 
     What is under way at the same time shares the rate (records per second) evenly.
     """
-    waiting = sorted(starts, key=lambda one: (one[0], one[2].sort_key), reverse=True)
+    in_order = sorted(starts, key=lambda one: (one[0], one[2].sort_key))
     left: dict[tuple[WorkId, int], float] = {}
-    done: dict[tuple[WorkId, int], int] = {}
-    now_ms = 0.0
-    while waiting or left:
-        now_ms = now_ms if left else max(now_ms, waiting[-1][0])
-        while waiting and waiting[-1][0] <= now_ms:
-            at_ms, amount, task_id = waiting.pop()
-            left[task_id, at_ms] = amount
-        least = min(left.values())
-        ends_ms = now_ms + 1000 * least * len(left) / rate
-        until_ms = min(ends_ms, waiting[-1][0]) if waiting else ends_ms
-        restored = least if until_ms == ends_ms else (until_ms - now_ms) * rate / 1000 / len(left)
-        done |= {start: int(until_ms) for start, amount in left.items() if amount <= restored}
-        left = {start: amount - restored for start, amount in left.items() if amount > restored}
-        now_ms = until_ms
-    return done
+    restored: dict[tuple[WorkId, int], int] = {}
+    next_ms = [*(at_ms for at_ms, _, _ in in_order[1:]), inf]
+    for (at_ms, records, task_id), until_ms in zip(in_order, next_ms, strict=False):
+        left[task_id, at_ms] = records
+        done, left = share_evenly(left, rate, at_ms, until_ms)
+        restored |= {start: int(done_ms) for start, done_ms in done.items()}
+    return restored

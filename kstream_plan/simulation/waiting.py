@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
-from kstream_plan.model import LATEST, Copy, Rates, Snapshot, WorkId, whole_sum
+from kstream_plan.model import LATEST, Copy, Group, Rates, Snapshot, WorkId, whole_sum
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.plans import HandOver, Place, Plan, Promote, Role, Round, ThreadMove, Trigger, Withhold
 from kstream_plan.plans.restoring import Restoring, Span
@@ -25,6 +25,29 @@ class _Known(NamedTuple):
     from_ms: int
     since_ms: int | None
     reported: bool
+
+
+class _Instance(NamedTuple):
+    """What is known of all copies on an instance, by (task, instance); they restore from ``first_ms`` on.
+
+    Of some more is known of a later time: ``later_ms`` after that.
+    """
+
+    known: Mapping[_Seat, _Known]
+    first_ms: int
+    later_ms: Mapping[_Seat, int]
+    restoring: Restoring
+
+    @classmethod
+    def of(cls, group: Group, known: Mapping[_Seat, _Known]) -> _Instance:
+        first_ms = min((found.from_ms for found in known.values() if found.copy.remaining), default=0)
+        later_ms = {seat: found.from_ms - first_ms for seat, found in known.items() if found.from_ms > first_ms}
+        return cls(known, first_ms, later_ms, Restoring(group, {task: (of.copy,) for (task, _), of in known.items()}))
+
+    def is_ready(self, seat: _Seat, rates: Rates, by_ms: int, limit: int) -> bool:
+        """Tell whether a copy is known to lack no more than ``limit`` by a time."""
+        restored = self.restoring.over([Span(rates, max(by_ms - self.first_ms, 0))], self.later_ms)
+        return restored.rate_known[seat[1]] > 0 and is_caught_up(restored.left(*seat), limit)
 
 
 class Stand(NamedTuple):
@@ -123,10 +146,11 @@ def waiting_copies(given: Stand, handed_over: Sequence[WorkId]) -> tuple[Waiting
     warming = {seat for seat, roles in given.held.items() if Role.WARMUP in roles}
     seats = sorted(seat for seat in to_run | warming if seat[0] not in under_way)
     placed, taken = _placed(given), _taken_up(given)
-    on_instance: dict[int, dict[_Seat, _Known]] = {instance: {} for _, instance in seats}
+    known: dict[int, dict[_Seat, _Known]] = {instance: {} for _, instance in seats}
     for seat in sorted(given.held):
-        if seat[1] in on_instance:
-            on_instance[seat[1]][seat] = _known(given, seat, placed)
+        if seat[1] in known:
+            known[seat[1]][seat] = _known(given, seat, placed)
+    on_instance = {instance: _Instance.of(group, of) for instance, of in known.items()}
     found = []
     for seat in seats:
         key = group.tasks[seat[0]].task_id, group.instances[seat[1]].process_id, seat in to_run
@@ -138,17 +162,17 @@ def waiting_copies(given: Stand, handed_over: Sequence[WorkId]) -> tuple[Waiting
 def _waiting(
     given: Stand,
     seat: _Seat,
-    on_instance: Mapping[_Seat, _Known],
+    on: _Instance,
     decided: Round | None,
     takes_over: Round | None,
     *,
     to_run: bool,
 ) -> WaitingCopy:
-    group, (task, instance), known = given.plan.group, seat, on_instance[seat]
-    beside = {item: found for item, found in on_instance.items() if found.copy.remaining}
+    group, (task, instance), known = given.plan.group, seat, on.known[seat]
+    beside = [item for item, found in on.known.items() if found.copy.remaining]
     rate, next_ms = given.snapshot.rates.restore_rate(instance), given.next_probe_ms
     sized = all(group.tasks[item].end_offset_known for item, _ in beside)
-    ready_ms = _ready_ms(given, seat, beside) if rate is not None and sized else None
+    ready_ms = _ready_ms(given, seat, on) if rate is not None and sized else None
     late = ready_ms is None or (next_ms is not None and ready_ms > next_ms)
     whole = group.tasks[task].end_offset_sum if group.tasks[task].end_offset_known else None
     owner = given.owners.get(task)
@@ -165,7 +189,7 @@ def _waiting(
         shared_by=max(len(beside), 1),
         ready_ms=ready_ms,
         ready_is=_ready_is(rate, ready_ms, sized=sized),
-        needed_rate=_needed_rate(given, seat, beside, next_ms) if late and sized and next_ms is not None else None,
+        needed_rate=_needed_rate(given, seat, on, next_ms) if late and sized and next_ms is not None else None,
         decided_round=None if decided is None else decided.number,
         decided_ms=None if decided is None else decided.at_ms,
         takes_over_ms=None if takes_over is None else takes_over.at_ms,
@@ -247,41 +271,25 @@ def _is_held_before(snapshot: Snapshot, seat: _Seat) -> bool:
     return any(seat[0] in tasks for consumer in consumers for tasks in snapshot.state.holdings[consumer])
 
 
-def _ready_ms(given: Stand, seat: _Seat, beside: Mapping[_Seat, _Known]) -> int | None:
+def _ready_ms(given: Stand, seat: _Seat, on: _Instance) -> int | None:
     """Return when a copy is caught up while its instance restores it beside others; ``None``: never."""
-    if seat not in beside:
+    if not on.known[seat].copy.remaining:
         return given.at_ms
-    first_ms = min(item.from_ms for item in beside.values())
-
-    def ready(after_ms: int) -> bool:
-        return _is_ready(given, seat, beside, given.snapshot.rates, first_ms, first_ms + after_ms)
-
-    found = _least(ready, _LONGEST_MS)
-    return None if found is None else first_ms + found
+    rates, limit = given.snapshot.rates, given.plan.config.acceptable_recovery_lag
+    found = _least(lambda after_ms: on.is_ready(seat, rates, on.first_ms + after_ms, limit), _LONGEST_MS)
+    return None if found is None else on.first_ms + found
 
 
-def _needed_rate(given: Stand, seat: _Seat, beside: Mapping[_Seat, _Known], by_ms: int) -> int | None:
+def _needed_rate(given: Stand, seat: _Seat, on: _Instance, by_ms: int) -> int | None:
     """Return the least that an instance has to restore for this copy of it to be caught up by then."""
-    if seat not in beside:
+    if not on.known[seat].copy.remaining:
         return None
-    first_ms = min(item.from_ms for item in beside.values())
-    most = sum(item.copy.remaining for item in beside.values()) * 1000 + 1
+    limit = given.plan.config.acceptable_recovery_lag
 
     def enough(rate: int) -> bool:
-        rates = replace(given.snapshot.rates, restore_of={seat[1]: float(rate)})
-        return _is_ready(given, seat, beside, rates, first_ms, by_ms)
+        return on.is_ready(seat, replace(given.snapshot.rates, restore_of={seat[1]: float(rate)}), by_ms, limit)
 
-    return _least(enough, most)
-
-
-def _is_ready(
-    given: Stand, seat: _Seat, beside: Mapping[_Seat, _Known], rates: Rates, first_ms: int, by_ms: int
-) -> bool:
-    copies = {task: (found.copy,) for (task, _), found in beside.items()}
-    starts = {item: found.from_ms - first_ms for item, found in beside.items() if found.from_ms > first_ms}
-    restored = Restoring.over(given.plan.group, copies, [Span(rates, max(by_ms - first_ms, 0))], starts)
-    left = restored.remaining(seat[0], beside[seat].copy)
-    return restored.rate_known[seat[1]] and is_caught_up(left, given.plan.config.acceptable_recovery_lag)
+    return _least(enough, sum(of.copy.remaining for of in on.known.values()) * 1000 + 1)
 
 
 def _least(holds: Callable[[int], bool], most: int) -> int | None:

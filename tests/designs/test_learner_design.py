@@ -124,6 +124,30 @@ def test_a_task_that_changed_its_thread_is_reported_by_the_new_one() -> None:
     assert (copy.consumer, copy.reporters, copy.lag) == (1, (1,), LATEST)
 
 
+@given(burst=st.integers(0, 90), written=st.integers(0, 20), seconds=st.integers(0, 12))
+def test_a_copy_that_had_caught_up_falls_behind_what_is_written(burst: int, written: int, seconds: int) -> None:
+    """By what comes at once, and by what it cannot restore as fast; whether its seat changes meanwhile or not."""
+    members = Group.of(
+        "walk", [Task(task_id=TaskId(0, 1), stateful=True, end_offset_sum=100)], [instance("S1", 1), instance("S2", 1)]
+    )
+    owner, standby = Copy(0, LATEST, (0,), consumer=0, active=True), Copy(1, 0, (1,), consumer=1)
+    before = GroupState(
+        group=members,
+        generation=1,
+        at_ms=0,
+        holdings=(Holding((0,)), Holding(standby=(0,))),
+        copies=((owner, standby),),
+        leader=0,
+    )
+    rates = Rates(restore_per_instance=10.0, produce_per_task=float(written))
+    spans = [Span(rates, 1_000 * seconds, burst={0: burst} if burst else {})]
+    left = min(100, max(0, burst + (written - 10) * seconds))
+    for seated in ({}, {0: (owner, standby)}):
+        copies, waiting = disks.restored(before, seated, spans)
+        assert [copy.remaining for copy in copies.get(0, (owner, standby))] == [0, left]
+        assert not waiting
+
+
 def test_a_balanced_group_at_rest_is_left_alone() -> None:
     assert plan(group("12", "34", "56"), Learner(), PlanOptions()).rounds == ()
     assert plan(group("12", "34", "5"), Learner(), PlanOptions()).rounds == ()

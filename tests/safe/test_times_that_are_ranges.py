@@ -157,7 +157,7 @@ class TestBacklog:
 
         def disk_after(elapsed_ms: int) -> Disk:
             spans = [Span(outside.rates, elapsed_ms, frozenset([0]))]
-            waiting = Restoring.over(state.group, dict(enumerate(state.copies)), spans).waiting
+            waiting = Restoring(state.group, dict(enumerate(state.copies))).over(spans).waiting
             return disk_of(replace(state, waiting=waiting), 0, 0, elapsed_ms, outside.produced)
 
         soon, late = disk_after(away_ms), disk_after(away_ms + longer_ms)

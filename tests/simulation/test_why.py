@@ -18,7 +18,7 @@ from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.model import Holding, KnownDecision, Rates, Snapshot, TaskId
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.plans import HandOver, Promote, Withhold
+from kstream_plan.plans import HandOver, Promote, Trigger, Withhold
 from kstream_plan.plans.why_answers import Why, WhyBalance, WhyInstance, WhyTask
 from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.render.answers import to_json, to_markdown, to_table
@@ -187,6 +187,21 @@ def test_the_rate_that_would_do_does_and_one_less_does_not(group: str, place: in
             assert (copy.ready_ms <= found.probing.next_ms) == in_time
             assert copy.decided_ms is not None
             assert copy.decided_ms >= copy.ready_ms - 2_000  # an instance reads a poll ahead of its rate
+
+
+@pytest.mark.parametrize(("restored", "written"), [(400, 0), (400, 30), (300, 20)])
+def test_a_copy_is_ready_when_the_plan_finds_it_so_beside_copies_that_had_caught_up(
+    restored: int, written: int
+) -> None:
+    """What is written of those takes its share of the rate."""
+    rates = Rates(restore_per_instance=float(restored), produce_per_task=float(written))
+    found = why(replace(taken("two", 20), rates=rates), other_settings=False)
+    probes_ms = [rnd.at_ms for rnd in found.plan.rounds if rnd.trigger is Trigger.PROBING]
+    decided = [copy for copy in found.probing.waiting if copy.decided_ms is not None]
+    assert decided
+    for copy in decided:
+        assert copy.ready_ms is not None
+        assert copy.decided_ms == next(at_ms for at_ms in probes_ms if at_ms >= copy.ready_ms)
 
 
 def test_a_setting_is_told_with_what_its_own_plan_says() -> None:

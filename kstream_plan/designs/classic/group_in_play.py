@@ -6,7 +6,7 @@ Source: page ``rules``, "From one generation to the next".
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
@@ -23,7 +23,7 @@ from kstream_plan.engine.columns import zeros
 from kstream_plan.engine.copies import Copies
 from kstream_plan.engine.cycle_detection import CycleDetection, Probes
 from kstream_plan.engine.decision import Decision
-from kstream_plan.engine.restoring import Pace, Restoring, Stretch
+from kstream_plan.engine.restoring import Restoring
 from kstream_plan.engine.state_cleaner import StateCleaner
 from kstream_plan.engine.step_writer import FIELDS, REASONS, StepWriter
 from kstream_plan.engine.task_movement import TaskMovement
@@ -39,7 +39,6 @@ from kstream_plan.model import (
     LazySequence,
     Movements,
     Owners,
-    Rates,
     Target,
     no_owners,
 )
@@ -50,7 +49,7 @@ from kstream_plan.plans.design import Lapse
 from kstream_plan.plans.holdings_log import HoldingsLog
 from kstream_plan.plans.reasons import ReasonCode
 from kstream_plan.plans.replay import Outcome
-from kstream_plan.plans.restoring import Span, parts_of
+from kstream_plan.plans.restoring import Paces
 from kstream_plan.plans.round_steps import RoundSteps
 from kstream_plan.plans.step_rows import CODES, NO_LAG, Rows, StepMaker, row_type
 from kstream_plan.protocols import Protocol
@@ -58,17 +57,8 @@ from kstream_plan.protocols.transition import Transition
 
 T = TypeVar("T")
 
-#: Instead of a rate.
-_UNKNOWN_RATE = -1.0
 #: By the engine's number of a reason that of its code.
 _REASONS = np.array([CODES.index(ReasonCode(reason)) for reason in REASONS], np.int8)
-
-
-def pace_of(group: Group, rates: Rates) -> Pace:
-    """Return the pace of a group at these rates."""
-    known = map(rates.restore_rate, range(len(group.instances)))
-    restores = [_UNKNOWN_RATE if rate is None else rate for rate in known]
-    return Pace(restores, list(map(rates.produce_rate, group.stateful)))
 
 
 class Columns:
@@ -217,7 +207,7 @@ class GroupInPlay:
         self._running = RunningBalance(state.group, columns.decision.spread)
         self._counted = no_owners(state.group)
         self._this_decision, self._this_state = Stage(), Stage()
-        self._paces: list[tuple[Rates, Pace]] = []
+        self._paces = Paces(state.group, state.group.stateful)
         self._log = self._new_log()
 
     def _new_log(self) -> HoldingsLog:
@@ -335,7 +325,7 @@ class GroupInPlay:
         generation, from_ms, to_ms = state.generation + 1, *map(self._counted_ms, (lapse.from_ms, lapse.to_ms))
         columns.advance.begin(from_ms, to_ms, generation, tick, at_probes, lapse.idle)
         later_ms = {} if readiness is None else readiness.reported_in()
-        columns.restoring.take(self._stretches(lapse.spans, later_ms.values()))
+        columns.restoring.take(self._paces.stretches(lapse.spans, later_ms.values()))
         columns.restoring.press()
         if readiness is not None:
             columns.advance.let_rest()
@@ -371,21 +361,6 @@ class GroupInPlay:
     def _counted_ms(self, at_ms: int) -> int:
         """Return a time of the plan as the columns count it."""
         return min(at_ms - self.columns.copies.begin_ms, FAR_MS)
-
-    def _stretches(self, spans: Sequence[Span], cuts_ms: Iterable[int]) -> list[Stretch]:
-        """Return the time in stretches, divided where the pace changes, and at times counted from the beginning."""
-        group, paces, stretches = self.state.group, self._paces, list[Stretch]()
-        self._paces = []
-        for span, goes_on in parts_of(spans, cuts_ms):
-            pace = next((pace for rates, pace in [*paces, *self._paces] if rates is span.rates), None)
-            pace = pace or pace_of(group, span.rates)
-            self._paces.append((span.rates, pace))
-            elapsed_ms, burst = min(span.elapsed_ms, FAR_MS // len(spans)), span.burst
-            records = (
-                {place: burst[task] for place, task in enumerate(group.stateful) if task in burst} if burst else {}
-            )
-            stretches.append(Stretch(pace, elapsed_ms, len(group.instances), span.stopped, records, goes_on))
-        return stretches
 
     def _know(self, readiness: Readiness, later_ms: Mapping[tuple[int, int], int]) -> None:
         """Say of every copy whether it counts as caught up at the first decision, or time tells."""

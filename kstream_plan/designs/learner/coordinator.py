@@ -289,17 +289,11 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         limit = self._config.acceptable_recovery_lag
         if not self._all_rated(turn.state.group, learners):
             return turn.at_ms
-        learned = {task for task, _ in learners}
-        restoring = {
-            task: of_task
-            for task, of_task in disks.unsettled(turn.state, turn.copies)
-            if task in learned or any(copy.remaining for copy in of_task)
-        }
 
         def ahead_of_those_that_run(to_ms: int) -> Sequence[Span]:
             return _without_absent(ahead(to_ms), turn.state.group, turn.memory)
 
-        return disks.next_ready_ms(turn.state, restoring, learners, limit, turn.at_ms, ahead_of_those_that_run)
+        return disks.next_ready_ms(turn.state, turn.copies, learners, limit, turn.at_ms, ahead_of_those_that_run)
 
 
 def _leaving_steps(before: Remembered, after: Remembered) -> list[Step]:

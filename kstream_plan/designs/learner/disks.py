@@ -7,13 +7,13 @@ Source: page ``learner-rules``, "What starts a round".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from itertools import chain
 
 from kstream_plan.model import LATEST, Copy, Group, GroupState, Holdings
 from kstream_plan.plans.design import Ahead
-from kstream_plan.plans.restoring import Restoring, Span
+from kstream_plan.plans.restoring import Restored, Restoring, Span, may_fall_behind
 
 #: By task, its copies.
 Copies = Mapping[int, tuple[Copy, ...]]
@@ -30,7 +30,7 @@ def cleaned(state: GroupState, at_ms: int, cleanup_delay_ms: int) -> GroupState:
     since_ms = at_ms - cleanup_delay_ms
     over = {
         task: of_task
-        for task, of_task in unsettled(state, {})
+        for task, of_task in restless(state, {}).items()
         for copy in of_task
         if copy.lost_at_ms is not None and copy.lost_at_ms <= since_ms
     }
@@ -73,22 +73,24 @@ def restored(
 
     ``copies`` are in place of the state's.
     """
-    stopped, waiting = any(span.stopped for span in spans), state.waiting
-    before = unsettled(state, copies, spans)
-    restoring = {task: of for task, of in before if stopped or task in waiting or _restores(of)}
-    left, found = Restoring.over(state.group, restoring, spans, waiting=waiting), {}
-    for task, of_task in {**copies, **restoring}.items():
-        falls_behind = stopped or task in waiting
-        found[task] = tuple([_later(state.group, task, copy, left, falls_behind=falls_behind) for copy in of_task])
-    return found, left.waiting
+    before = restless(state, copies, spans)
+    after = Restoring(state.group, before, state.waiting).over(spans)
+    found = {task: tuple([_later(state.group, task, copy, after) for copy in of]) for task, of in before.items()}
+    return found, after.waiting
 
 
-def unsettled(state: GroupState, copies: Copies, spans: Sequence[Span] = ()) -> Iterator[tuple[int, tuple[Copy, ...]]]:
-    """Yield the tasks, in order, of which a copy may restore or is left over; ``copies`` in place of the state's."""
-    some_stopped = any(span.stopped for span in spans)
-    tasks = range(len(state.copies)) if some_stopped else sorted(state.unsettled | copies.keys() | state.waiting.keys())
+def restless(state: GroupState, copies: Copies, spans: Sequence[Span] = ()) -> Copies:
+    """Return the tasks, in order, of which a copy may restore, be otherwise after these spans, or is left over.
+
+    ``copies`` are in place of the state's.
+    """
+    if may_fall_behind(spans):
+        tasks: Sequence[int] = range(len(state.copies))
+    else:
+        bursts = {task for span in spans for task in span.burst}
+        tasks = sorted(state.unsettled | copies.keys() | state.waiting.keys() | bursts)
     before = zip(tasks, state.copies_of(tasks), strict=True)
-    return ((task, copies.get(task, of_task)) for task, of_task in before)
+    return {task: copies.get(task, of_task) for task, of_task in before}
 
 
 def next_ready_ms(
@@ -96,23 +98,24 @@ def next_ready_ms(
 ) -> int | None:
     """Return when the first of these learners is ready, with a lag of at most ``limit``; ``None``: it never is.
 
-    ``copies`` are all that restore, or that learn.
+    ``copies`` are in place of the state's.
     """
-    waiting = {task: records for task, records in state.waiting.items() if task in copies}
-    lags = {seat: _remaining(copies[seat[0]], seat[1]) for seat in learners}
+    steadily = ahead(at_ms + _NEVER_MS)
+    copies = restless(state, copies, steadily)
+    lags = {seat: _remaining(copies.get(seat[0], ()), seat[1]) for seat in learners}
     if min(lags.values()) <= limit:
         return at_ms
-    steadily = ahead(at_ms + _NEVER_MS)
     after_ms = 1
-    if len(steadily) == 1 and not steadily[0].stopped and not waiting and not _grows(steadily[0], learners):
+    if not (may_fall_behind(steadily) or state.waiting or len(steadily) > 1 or steadily[0].burst):
         after_ms, instance = _steadily_ready(copies, lags, limit, steadily[0])
         lags = {seat: lag for seat, lag in lags.items() if seat[1] == instance}
-        copies = _of_instance(copies, instance, whole=steadily[0].rates.any_produce)
+        copies = _of_instance(copies, instance)
+    restoring, learned = Restoring(state.group, copies, state.waiting), {task for task, _ in lags}
 
     @cache
     def ready(to_ms: int) -> list[Seat]:
-        left = Restoring.over(state.group, copies, ahead(to_ms), waiting=waiting)
-        return [seat for seat, lag in lags.items() if left.left.get(seat, lag) <= limit and left.known(seat[1], lag)]
+        after = restoring.over(ahead(to_ms), tasks=learned)
+        return [seat for seat, lag in lags.items() if after.left(*seat) <= limit and after.known(seat[1], lag)]
 
     low_ms, high_ms = _around(lambda ms: bool(ready(ms)), at_ms, after_ms)
     if high_ms is None:
@@ -127,12 +130,6 @@ def next_ready_ms(
     return _first(lambda ms: len(ready(ms)) >= together, first_ms - 1, last_ms)
 
 
-def _grows(span: Span, learners: Collection[Seat]) -> bool:
-    """Tell whether anything is written to what is learned."""
-    may = span.rates.any_produce or bool(span.burst)
-    return may and any(span.produced(task) for task, _ in learners)
-
-
 def _remaining(of_task: Sequence[Copy], instance: int) -> int:
     for copy in of_task:
         if copy.instance == instance:
@@ -140,14 +137,9 @@ def _remaining(of_task: Sequence[Copy], instance: int) -> int:
     return 0
 
 
-def _of_instance(copies: Copies, instance: int, *, whole: bool) -> dict[int, tuple[Copy, ...]]:
-    """Return an instance's copies, by task; where something is written, with the others of their tasks (``whole``)."""
-    return {
-        task: of_task if whole else (copy,)
-        for task, of_task in copies.items()
-        for copy in of_task
-        if copy.instance == instance
-    }
+def _of_instance(copies: Copies, instance: int) -> dict[int, tuple[Copy, ...]]:
+    """Return an instance's copies, by task."""
+    return {task: (copy,) for task, of_task in copies.items() for copy in of_task if copy.instance == instance}
 
 
 def _steadily_ready(copies: Copies, lags: Mapping[Seat, int], limit: int, span: Span) -> tuple[int, int]:
@@ -193,14 +185,6 @@ def _first(holds: Callable[[int], bool], low_ms: int, high_ms: int) -> int:
     return high_ms
 
 
-def _restores(of_task: Sequence[Copy]) -> bool:
-    # a loop, for a generator takes twice as long, and this is asked for every learner in every round
-    for copy in of_task:  # noqa: SIM110
-        if copy.remaining or copy.consumer is None:
-            return True
-    return False
-
-
 def _placed(state: GroupState, task: int, seats: Mapping[int, tuple[int, bool] | None], at_ms: int) -> tuple[Copy, ...]:
     """Move a task's copies to their new seats; one that nobody holds any more is left over."""
     found = {copy.instance: copy for copy in state.copies[task]}
@@ -218,13 +202,13 @@ def _placed(state: GroupState, task: int, seats: Mapping[int, tuple[int, bool] |
     return tuple(found[instance] for instance in sorted(found))
 
 
-def _later(group: Group, task: int, copy: Copy, left: Restoring, *, falls_behind: bool) -> Copy:
+def _later(group: Group, task: int, copy: Copy, after: Restored) -> Copy:
     remaining, consumer = copy.remaining, copy.consumer
     if consumer is None:
-        remaining = min(remaining + left.written_since(task), group.end_offset_sums[task])
+        remaining = min(remaining + after.written(task, copy.instance), group.end_offset_sums[task])
         return copy._replace(lag=remaining if copy.lag is not None and copy.lag >= 0 else copy.lag, remaining=remaining)
-    if (remaining or falls_behind or not copy.active) and left.known(copy.instance, remaining):
-        remaining = left.left.get((task, copy.instance), 0)
+    if after.known(copy.instance, remaining):
+        remaining = after.left(task, copy.instance)
     lag = LATEST if copy.active and not remaining else remaining
     if (lag, remaining) == (copy.lag, copy.remaining) and copy.reporters == (consumer,):
         return copy

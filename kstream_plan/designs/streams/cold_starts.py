@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from kstream_plan.model import WorkId
+from kstream_plan.plans.restoring import share_evenly
 
 #: The process id of an instance → the records per second that it restores; ``None``: not known.
 RateOf: TypeAlias = Callable[[str], float | None]
@@ -60,25 +61,13 @@ class ColdStarts:
         if self._left:
             self.known = False
 
-    def _restore_one(self, process_id: str, rate: float, at_ms: float, to_ms: float) -> None:
-        left = sorted(
-            (
-                (records, since_ms, task_id)
-                for task_id, (of, records, since_ms) in self._left.items()
-                if of == process_id
-            ),
-            key=lambda one: one[0],
-        )
-        restored = 0.0
-        for place, (records, since_ms, task_id) in enumerate(left):
-            ends_ms = at_ms + (records - restored) * (len(left) - place) * 1000 / rate
-            if ends_ms > to_ms:
-                restored += (to_ms - at_ms) * rate / 1000 / (len(left) - place)
-                for others, since, other in left[place:]:
-                    self._left[other] = process_id, others - restored, since
-                return
-            del self._left[task_id]
-            at_ms, restored = ends_ms, records
+    def _restore_one(self, process_id: str, rate: float, from_ms: float, to_ms: float) -> None:
+        records = {task_id: records for task_id, (of, records, _) in self._left.items() if of == process_id}
+        done, left = share_evenly(records, rate, from_ms, to_ms)
+        for task_id, after in left.items():
+            self._left[task_id] = process_id, after, self._left[task_id][2]
+        for task_id, done_ms in done.items():
+            _, _, since_ms = self._left.pop(task_id)
             if task_id not in self._warm:
-                self.max_ms = max(self.max_ms, round(ends_ms) - since_ms)
-            self.run_by_ms = max(self.run_by_ms, round(ends_ms))
+                self.max_ms = max(self.max_ms, round(done_ms) - since_ms)
+            self.run_by_ms = max(self.run_by_ms, round(done_ms))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from kstream_plan.model import Copy, Group, GroupState, Holding, Holdings
+from kstream_plan.model import Copy, Group, GroupState, Holding
 from kstream_plan.model.settings import MAX_LONG
-from kstream_plan.plans.restoring import Restoring, Span, copied_on, pressed_instances
+from kstream_plan.plans.restoring import Restoring, Span, may_fall_behind
 
 #: Whether a role of a holding is active, by its place.
 _IS_ACTIVE = (True, False, False, False)
@@ -80,40 +80,36 @@ def later(
     (``reported_in``).
     """
     group, changed = state.group, dict[int, tuple[Copy, ...]]()
-    holdings = Holdings.of(group, state.holdings)
-    pressed = pressed_instances(group, holdings, spans, state.copies)
-    stopped = frozenset[int]().union(*(span.stopped for span in spans))
-    falls_behind = copied_on(group, holdings, pressed | stopped)
+    all_may = may_fall_behind(spans)
     restless = {
         task: state.copies[task]
         for task in group.stateful
-        if any(copy.remaining or copy.consumer is None or copy.instance in stopped for copy in state.copies[task])
-        or task in falls_behind
+        if all_may
+        or any(copy.remaining or copy.consumer is None for copy in state.copies[task])
         or task in state.waiting
         or any(task in span.burst for span in spans)
     }
     if not restless:
         return state
-    restoring = Restoring.over(group, restless, spans, reported_in, pressed=pressed, waiting=state.waiting)
+    restored = Restoring(group, restless, state.waiting).over(spans, reported_in)
     for task, copies in restless.items():
         found = []
         for copy in copies:
             if copy.consumer is None:
                 if copy.lost_at_ms is not None and to_ms - copy.lost_at_ms > cleanup_ms:
                     continue
-                written = restoring.written_since(task, reported_in.get((task, copy.instance), 0))
-                behind = min(copy.remaining + written, group.tasks[task].end_offset_sum)
+                behind = min(copy.remaining + restored.written(task, copy.instance), group.tasks[task].end_offset_sum)
                 found.append(copy._replace(remaining=behind))
-            elif restoring.known(copy.instance, copy.remaining) and (copy.remaining or restoring.remaining(task, copy)):
-                found.append(copy._replace(remaining=restoring.remaining(task, copy)))
+            elif restored.known(copy.instance, copy.remaining):
+                found.append(copy._replace(remaining=restored.left(task, copy.instance)))
             else:
                 found.append(copy)
         if tuple(found) != copies:
             changed[task] = tuple(found)
-    if not changed and restoring.waiting == state.waiting:
+    if not changed and restored.waiting == state.waiting:
         return state
     after = tuple(changed.get(task, of_task) for task, of_task in enumerate(state.copies))
-    return replace(state, copies=after, waiting=restoring.waiting)
+    return replace(state, copies=after, waiting=restored.waiting)
 
 
 def to_restore(group: Group, copies: Sequence[Copy], task: int, instance: int) -> int | None:
