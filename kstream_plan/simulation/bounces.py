@@ -342,21 +342,16 @@ class Bounces:
         return min(safe, key=order, default=None)
 
     @property
-    def faster_safe(self) -> tuple[PlayedWay, ...]:
-        """The ways as safe as the best one that are faster, and need something to be set up first."""
+    def better_ways(self) -> tuple[PlayedWay, ...]:
+        """The other safe ways that are faster than the best one, or proven to be safe where it is not."""
         best = self.best_safe
-        return tuple(way for way in self._faster if way.is_prepared and (not way.unproven or (best and best.unproven)))
-
-    @property
-    def faster_unproven(self) -> tuple[PlayedWay, ...]:
-        """The ways that are likely to be safe and faster than the best one, which is proven."""
-        best = self.best_safe
-        return () if best is None or best.unproven else tuple(way for way in self._faster if way.unproven)
-
-    @property
-    def _faster(self) -> tuple[PlayedWay, ...]:
-        best = self.best_safe
-        return () if best is None else tuple(way for way in self.played if way.safe and way.ends_ms < best.ends_ms)
+        if best is None:
+            return ()
+        return tuple(
+            way
+            for way in self.played
+            if way.safe and (way.ends_ms < best.ends_ms or (best.unproven and not way.unproven))
+        )
 
 
 def _doubtful_starts(starts: Iterable[UnprovenStart], takes_proof: bool) -> tuple[UnprovenStart, ...]:

@@ -14,10 +14,10 @@ RATE_GIVEN = "rate-given"
 #: What is known of the copies that several tasks start from, by the fact that decides it.
 _MESSAGES = {
     Fact.OLD_REPORT: "Copies may be behind by now: they were last heard of {when}",
-    Fact.HEARD_LATER: "Copies were heard of only after the time that counts as now, {when}: that "
-    "proves nothing about now",
+    Fact.HEARD_LATER: "Copies were first reported {when}, after the time that counts as now: that proves nothing "
+    "about now",
     Fact.UNDATED: "{unsaid}: how old reports of copies are is unknown",
-    Fact.NOT_MEASURED: "Measuring was asked for, and copies were not measured; they were last heard of {when}",
+    Fact.NOT_MEASURED: "The measurements (--metrics) say nothing of copies that were last heard of {when}",
     Fact.FORECAST: "Starts are warm only if copies, which were behind in their last report, {when}, are "
     "restored at the measured rate",
     Fact.RATES: "At the given restore rate the copies have caught up by then; at the part of it that one thread gets "
@@ -26,8 +26,8 @@ _MESSAGES = {
     Fact.INPUT_BEHIND: "Tasks still work off a backlog of input, and copies fall behind by what they write",
     Fact.NOT_REPORTED: "Copies were never reported{bound} (--metrics would tell{brokers})",
     Fact.LEFT_OVER: "Starts are from left-over state, which state.cleanup.delay.ms may have deleted by then",
-    Fact.STORES_UNKNOWN: "Tasks are closed and opened again, by a restart or on another thread, which empties "
-    "stores in memory; whether stores are persistent or in memory is unknown (--stores)",
+    Fact.STORES_UNKNOWN: "Whether stores are persistent or in memory is unknown (--stores): those in memory are empty "
+    "after a restart, and once their task was closed",
     Fact.IN_MEMORY: "Stores are in memory: a restart or a move leaves nothing of them",
     Fact.NEW_COPY: "The copy to start from does not exist yet, and how fast it catches up is unknown",
 }

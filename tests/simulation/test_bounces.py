@@ -139,10 +139,8 @@ def test_the_pause_is_safe_and_one_second_less_is_not(
         assert best.ends_ms == min(way.ends_ms for way in safe if (way.is_prepared, bool(way.unproven)) == least)
         assert (best.is_prepared, bool(best.unproven)) == least
         faster = [way for way in safe if way.ends_ms < best.ends_ms]
-        assert all(way in found.faster_unproven or way.is_prepared for way in faster)
-        assert {way.way.label for way in faster} == {
-            way.way.label for way in (*found.faster_safe, *found.faster_unproven)
-        }
+        proven = [way for way in safe if best.unproven and not way.unproven]
+        assert {way.way.label for way in found.better_ways} == {way.way.label for way in (*faster, *proven)}
 
 
 def test_what_few_restarts_need_is_held_against_all_of_them_on_either_side_of_the_time_out() -> None:
@@ -214,7 +212,7 @@ def test_a_proven_way_comes_before_a_faster_one_that_is_likely_to_be_safe() -> N
         assert found.best_safe is default
         assert leave.ends_ms < default.ends_ms
     assert (found.safety_of(default), found.safety_of(leave)) == ("yes", "likely")
-    assert found.faster_unproven == (leave,)
+    assert leave in found.better_ways
     ways = json.loads(to_json(found))["ways"]
     assert [(way["way"], way["safe"], way["safety"], way["best"]) for way in ways[:2]] == [
         ("default-close", True, "yes", True),
@@ -255,7 +253,7 @@ def test_stores_that_may_be_in_memory_make_no_restart_safe(named: list[str]) -> 
         found = bounce(replace(known, stores=stores), 5_000, instances=named)
         default = found.as_it_is
         assert default.safe is safe
-        assert default in [found.best_safe, *found.faster_safe] or not safe or not named
+        assert default in [found.best_safe, *found.better_ways] or not safe or not named
         assert found.best_safe is not default or safe
         assert found.answer is (answer if named else None)
         assert (default.most_cold == 0) is (safe or (stores is None and not named))

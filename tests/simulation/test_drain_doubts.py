@@ -40,7 +40,7 @@ def message(*starts: UnprovenStart, of: Snapshot | None = None) -> str:
         (Fact.OLD_REPORT, "Copies may be behind by now: they were last heard of at {}"),
         (
             Fact.HEARD_LATER,
-            "Copies were heard of only after the time that counts as now, at {}: that proves nothing about now",
+            "Copies were first reported at {}, after the time that counts as now: that proves nothing about now",
         ),
         (
             Fact.UNDATED,
@@ -48,7 +48,7 @@ def message(*starts: UnprovenStart, of: Snapshot | None = None) -> str:
         ),
         (
             Fact.NOT_MEASURED,
-            "Measuring was asked for, and copies were not measured; they were last heard of at {}",
+            "The measurements (--metrics) say nothing of copies that were last heard of at {}",
         ),
         (
             Fact.FORECAST,
@@ -67,8 +67,8 @@ def message(*starts: UnprovenStart, of: Snapshot | None = None) -> str:
         ),
         (
             Fact.STORES_UNKNOWN,
-            "Tasks are closed and opened again, by a restart or on another thread, which empties stores in "
-            "memory; whether stores are persistent or in memory is unknown (--stores)",
+            "Whether stores are persistent or in memory is unknown (--stores): those in memory are empty after a "
+            "restart, and once their task was closed",
         ),
         (Fact.IN_MEMORY, "Stores are in memory: a restart or a move leaves nothing of them"),
         (

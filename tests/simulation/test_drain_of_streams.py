@@ -47,7 +47,7 @@ def test_copies_of_which_nobody_says_anything_may_be_behind() -> None:
     assert found.how_many_cold == (0, 2)
     assert [(doubt.code, doubt.subjects) for doubt in found.doubts] == [("not-reported", ("0_2", "0_3"))]
     assert found.rests_on == ()
-    assert "UNKNOWN: It is unknown whether 2 of the 2 tasks of b start warm" in text
+    assert "UNKNOWN: It is unknown whether both tasks of b start warm" in text
     assert "Cold starts 0 to 2 of 2 tasks" in text
     assert "Copy there To restore Pause" in text
     assert "0_2 a maybe behind unknown" in text
@@ -101,7 +101,7 @@ def test_require_warm_fails_where_nothing_is_reported(tmp_path: Path, capsys: py
     path = tmp_path / "group.json"
     path.write_text(json.dumps(rowed()))
     assert run(["drain", str(path), "b", "--require-warm"]) == 3
-    assert capsys.readouterr().out.splitlines()[1].startswith("│ UNKNOWN: It is unknown whether 2 of the 2 tasks of b")
+    assert capsys.readouterr().out.splitlines()[1].startswith("│ UNKNOWN: It is unknown whether both tasks of b")
     path.write_text(json.dumps(rowed("4.4", {"0_2": 60_000, "0_3": 59_000})))
     at_the_snapshot = ["--set", "now=2026-11-22T12:00:00Z", "--stores", "persistent"]
     assert run(["drain", str(path), "b", "--require-warm", *at_the_snapshot]) == 0

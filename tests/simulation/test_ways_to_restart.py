@@ -238,7 +238,7 @@ def test_what_needs_nothing_comes_first_then_what_is_fastest_then_the_order_of_t
     assert (close.is_prepared, leave.is_prepared, static.is_prepared, static.needs_static) == (False, False, True, True)
     of_all = replace(played, played=(close, leave, static), process_ids=(), doubts=())
     assert of_all.best_safe == leave
-    assert of_all.faster_safe == (static,)
+    assert of_all.better_ways == (static,)
     some = replace(of_all, process_ids=("m1",))
     assert some.best_safe == close
     assert (
@@ -251,10 +251,10 @@ def test_what_needs_nothing_comes_first_then_what_is_fastest_then_the_order_of_t
     assert replace(some, played=(*unsafe, static)).best_safe is None
     assert replace(of_all, played=(*unsafe, static)).best_safe == static
     doubted = replace(of_all, doubts=(Note("no-capture-time", ""),))
-    assert (doubted.best_safe, doubted.faster_safe) == (None, ())
+    assert (doubted.best_safe, doubted.better_ways) == (None, ())
     equal = replace(of_all, played=(replace(close, ends_ms=5), leave))
     assert equal.best_safe == equal.played[0]
-    assert equal.faster_safe == ()
+    assert equal.better_ways == ()
     settings = replace(leave, way=Way(name="leave", settings=(("session_timeout_ms", 1),)))
     assert (settings.is_prepared, settings.needs_static) == (True, False)
 

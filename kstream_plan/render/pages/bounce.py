@@ -105,9 +105,11 @@ def _time_out(bounces: Bounces) -> str:
     latest, usual = duration(bounces.back_within_ms), duration(bounces.restart_ms)
     subject = "It has" if len(bounces.process_ids) == 1 else "Each instance has"
     is_static = way.way.name == "static" or all(instance.is_static for instance in bounces.first.group.instances)
-    waits = " Until session.timeout.ms is over its tasks pause, however soon it is back." * (not is_static)
-    absence = f"an instance that is away for longer than session.timeout.ms, {limit} from its last heartbeat"
-    return f"{subject} to be back within {latest} ({usual} are assumed, --restart): {absence}, {consequence}.{waits}"
+    pauses = " However soon it is back, its tasks pause until session.timeout.ms is over." * (not is_static)
+    return (
+        f"{subject} to be back within {latest}; {usual} are assumed (--restart). An instance that is away for longer "
+        f"than session.timeout.ms ({limit} from its last heartbeat) {consequence}.{pauses}"
+    )
 
 
 def _safe_words(bounces: Bounces, best: PlayedWay, names: Names) -> str:
@@ -132,14 +134,7 @@ def _best_of_all(bounces: Bounces, best: PlayedWay | None, names: Names) -> str:
         is_proven = bounces.safety_of(best) == "yes"
         is_safe = "is safe" if is_proven or not best.likely_warm else "is likely, not proven, to be safe"
         safe = f"{best.way.label} {is_safe}{pause}{stores}: {_safe_words(bounces, best, names)}"
-        ways_by_words = {
-            "Faster, and as safe, but to be set up first": bounces.faster_safe,
-            "Faster, but not proven to be safe": bounces.faster_unproven,
-            "Proven to be safe": [way for way in bounces.played if not is_proven and bounces.safety_of(way) == "yes"],
-        }
-        labels = {words: dict.fromkeys(way.way.label for way in ways) for words, ways in ways_by_words.items()}
-        other_ways = "".join(f" {words}: {', '.join(ways)}." for words, ways in labels.items() if ways)
-        return f"{safe[0].upper()}{safe[1:]}.{other_ways}"
+        return " ".join([f"{safe[0].upper()}{safe[1:]}.", *_better_ways(bounces, best)])
     uncertain = [way for way in bounces.played if not way.is_likely_unsafe]
     if not uncertain:
         return f"No way is safe. {_settle_first(bounces) or 'Standbys, or static members, would help.'}"
@@ -150,6 +145,23 @@ def _best_of_all(bounces: Bounces, best: PlayedWay | None, names: Names) -> str:
     unsafe_ways = " and ".join(dict.fromkeys(way.way.label for way in bounces.played if way not in uncertain))
     rest = f"; {unsafe_ways} are not" if unsafe_ways else ""
     return " ".join(filter(None, (f"No way is proven to be safe: {ways} may be{rest}.", *reasons, *cure)))
+
+
+def _better_ways(bounces: Bounces, best: PlayedWay) -> Iterator[str]:
+    """Yield what other safe ways have that the best one has not, and what stands against them."""
+    labels: dict[tuple[str, bool], dict[str, None]] = {}
+    for way in bounces.better_ways:
+        is_faster, is_slower = way.ends_ms < best.ends_ms, way.ends_ms > best.ends_ms
+        if best.unproven and not way.unproven:
+            words = f"{'faster and ' * is_faster}proven to be safe{', but slower' * is_slower}"
+        else:
+            words = "faster and as safe" if best.unproven or not way.unproven else "faster, but not proven to be safe"
+        labels.setdefault((words, way.is_prepared), {})[way.way.label] = None
+    for (words, is_prepared), ways in labels.items():
+        is_plural = len(ways) > 1 or "static members" in ways
+        setup = f", {'and' if 'but' in words else 'but'} {'have' if is_plural else 'has'} to be set up first"
+        text = f"{' and '.join(ways)} {'are' if is_plural else 'is'} {words}{setup * is_prepared}."
+        yield f"{text[0].upper()}{text[1:]}"
 
 
 def _settle_first(bounces: Bounces) -> str:

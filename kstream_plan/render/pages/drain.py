@@ -75,7 +75,11 @@ def _sentences(drain: Drain, instances: str) -> Iterator[str]:
     tasks, verb = len(drain.now), "starts" if most == 1 else "start"
 
     def part(number: str) -> str:
-        return f"the only task of {instances}" if tasks == 1 else f"{number} of the {tasks:,} tasks of {instances}"
+        if tasks == 1:
+            return f"the only task of {instances}"
+        if number == f"{tasks:,}":
+            return f"{'both' if tasks == 2 else f'all {number}'} tasks of {instances}"
+        return f"{number} of the {tasks:,} tasks of {instances}"
 
     if not tasks:
         yield from (effects := [*_of_others(drain)])

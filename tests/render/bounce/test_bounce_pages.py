@@ -92,9 +92,9 @@ def test_how_little_a_restart_leaves_of_the_time_out_is_said() -> None:
     assert (group.config.session_timeout_ms, group.config.heartbeat_interval_ms) == (10_000, 3_000)
     assert bounces.answer is Answer.YES
     assert bounce_page(bounces).sentences[1] == (
-        "It has to be back within 7s (6.5s are assumed, --restart): an instance that is away for longer than "
-        "session.timeout.ms, 10s from its last heartbeat, counts as gone, and its tasks move. Until "
-        "session.timeout.ms is over its tasks pause, however soon it is back."
+        "It has to be back within 7s; 6.5s are assumed (--restart). An instance that is away for longer than "
+        "session.timeout.ms (10s from its last heartbeat) counts as gone, and its tasks move. However soon it is back, "
+        "its tasks pause until session.timeout.ms is over."
     )
     assert (bounces.margin_ms, bounces.back_within_ms) == ((500, 3_500), 7_000)
     assert "be back within" not in " ".join(bounce_page(_case("one-too-late")).sentences)
