@@ -169,15 +169,15 @@ def share_evenly(
     All of them begin by ``from_ms``; ``rate`` is records per second.
     """
     order, done = sorted(left, key=left.__getitem__), dict[Key, float]()
-    together, each = 0.0, 0.0  # records that are restored by now
+    restored, restored_of_each = 0.0, 0.0  # records, by now
     for place, key in enumerate(order):
         sharing = len(order) - place
-        needed = together + (left[key] - each) * sharing
+        needed = restored + (left[key] - restored_of_each) * sharing
         ends_ms = from_ms + 1000 * needed / rate
         if ends_ms > to_ms:
-            each += ((to_ms - from_ms) * rate / 1000 - together) / sharing
-            return done, {other: left[other] - each for other in order[place:]}
-        done[key], together, each = ends_ms, needed, left[key]
+            restored_of_each += ((to_ms - from_ms) * rate / 1000 - restored) / sharing
+            return done, {other: left[other] - restored_of_each for other in order[place:]}
+        done[key], restored, restored_of_each = ends_ms, needed, left[key]
     return done, {}
 
 

@@ -42,7 +42,8 @@ class _Instance(NamedTuple):
     def of(cls, group: Group, known: Mapping[_Seat, _Known]) -> _Instance:
         first_ms = min((found.from_ms for found in known.values() if found.copy.remaining), default=0)
         later_ms = {seat: found.from_ms - first_ms for seat, found in known.items() if found.from_ms > first_ms}
-        return cls(known, first_ms, later_ms, Restoring(group, {task: (of.copy,) for (task, _), of in known.items()}))
+        copies = {task: (known_copy.copy,) for (task, _), known_copy in known.items()}
+        return cls(known, first_ms, later_ms, Restoring(group, copies))
 
     def is_ready(self, seat: _Seat, rates: Rates, by_ms: int, limit: int) -> bool:
         """Tell whether a copy is known to lack no more than ``limit`` by a time."""
@@ -150,7 +151,7 @@ def waiting_copies(given: Stand, handed_over: Sequence[WorkId]) -> tuple[Waiting
     for seat in sorted(given.held):
         if seat[1] in known:
             known[seat[1]][seat] = _known(given, seat, placed)
-    on_instance = {instance: _Instance.of(group, of) for instance, of in known.items()}
+    on_instance = {instance: _Instance.of(group, copies) for instance, copies in known.items()}
     found = []
     for seat in seats:
         key = group.tasks[seat[0]].task_id, group.instances[seat[1]].process_id, seat in to_run
@@ -162,17 +163,17 @@ def waiting_copies(given: Stand, handed_over: Sequence[WorkId]) -> tuple[Waiting
 def _waiting(
     given: Stand,
     seat: _Seat,
-    on: _Instance,
+    restoring: _Instance,
     decided: Round | None,
     takes_over: Round | None,
     *,
     to_run: bool,
 ) -> WaitingCopy:
-    group, (task, instance), known = given.plan.group, seat, on.known[seat]
-    beside = [item for item, found in on.known.items() if found.copy.remaining]
+    group, (task, instance), known = given.plan.group, seat, restoring.known[seat]
+    beside = [item for item, found in restoring.known.items() if found.copy.remaining]
     rate, next_ms = given.snapshot.rates.restore_rate(instance), given.next_probe_ms
     sized = all(group.tasks[item].end_offset_known for item, _ in beside)
-    ready_ms = _ready_ms(given, seat, on) if rate is not None and sized else None
+    ready_ms = _ready_ms(given, seat, restoring) if rate is not None and sized else None
     late = ready_ms is None or (next_ms is not None and ready_ms > next_ms)
     whole = group.tasks[task].end_offset_sum if group.tasks[task].end_offset_known else None
     owner = given.owners.get(task)
@@ -189,7 +190,7 @@ def _waiting(
         shared_by=max(len(beside), 1),
         ready_ms=ready_ms,
         ready_is=_ready_is(rate, ready_ms, sized=sized),
-        needed_rate=_needed_rate(given, seat, on, next_ms) if late and sized and next_ms is not None else None,
+        needed_rate=_needed_rate(given, seat, restoring, next_ms) if late and sized and next_ms is not None else None,
         decided_round=None if decided is None else decided.number,
         decided_ms=None if decided is None else decided.at_ms,
         takes_over_ms=None if takes_over is None else takes_over.at_ms,
@@ -271,25 +272,25 @@ def _is_held_before(snapshot: Snapshot, seat: _Seat) -> bool:
     return any(seat[0] in tasks for consumer in consumers for tasks in snapshot.state.holdings[consumer])
 
 
-def _ready_ms(given: Stand, seat: _Seat, on: _Instance) -> int | None:
+def _ready_ms(given: Stand, seat: _Seat, restoring: _Instance) -> int | None:
     """Return when a copy is caught up while its instance restores it beside others; ``None``: never."""
-    if not on.known[seat].copy.remaining:
+    if not restoring.known[seat].copy.remaining:
         return given.at_ms
     rates, limit = given.snapshot.rates, given.plan.config.acceptable_recovery_lag
-    found = _least(lambda after_ms: on.is_ready(seat, rates, on.first_ms + after_ms, limit), _LONGEST_MS)
-    return None if found is None else on.first_ms + found
+    found = _least(lambda after_ms: restoring.is_ready(seat, rates, restoring.first_ms + after_ms, limit), _LONGEST_MS)
+    return None if found is None else restoring.first_ms + found
 
 
-def _needed_rate(given: Stand, seat: _Seat, on: _Instance, by_ms: int) -> int | None:
+def _needed_rate(given: Stand, seat: _Seat, restoring: _Instance, by_ms: int) -> int | None:
     """Return the least that an instance has to restore for this copy of it to be caught up by then."""
-    if not on.known[seat].copy.remaining:
+    if not restoring.known[seat].copy.remaining:
         return None
     limit = given.plan.config.acceptable_recovery_lag
 
     def enough(rate: int) -> bool:
-        return on.is_ready(seat, replace(given.snapshot.rates, restore_of={seat[1]: float(rate)}), by_ms, limit)
+        return restoring.is_ready(seat, replace(given.snapshot.rates, restore_of={seat[1]: float(rate)}), by_ms, limit)
 
-    return _least(enough, sum(of.copy.remaining for of in on.known.values()) * 1000 + 1)
+    return _least(enough, sum(known.copy.remaining for known in restoring.known.values()) * 1000 + 1)
 
 
 def _least(holds: Callable[[int], bool], most: int) -> int | None:
