@@ -286,12 +286,6 @@ class Plan(InNotebooks):
         return all(note.code not in NOT_PLAYED for note in self.warnings)
 
     @property
-    def or_more(self) -> str:
-        """What stands behind the most of a figure: " or more" unless all outcomes were simulated, to their end."""
-        ends = self.verdict.kind == "stuck" or self.ends("settles")[0]
-        return "" if self.tells_ends and ends else " or more"
-
-    @property
     def unsettled_in_memory(self) -> str | None:
         """The warning that the group may not settle if stores are in memory, which is unknown; ``None``: not so."""
         return next((note.message for note in self.warnings if note.code == MEMORY_UNSETTLED), None)

@@ -12,7 +12,7 @@ from kstream_plan.plans import MemberLeft, Plan
 from kstream_plan.plans.caught_up_evidence import Known, UnprovenStart, would_tell
 from kstream_plan.plans.longest_pause import PAUSE_RULES, longest_pause
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_NOT_SAVED, ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED
-from kstream_plan.plans.simulated import OverDraws
+from kstream_plan.plans.simulated import OverDraws, more_may_follow
 from kstream_plan.plans.timeline import cold_starts_of
 from kstream_plan.policy.findings import CheckedPlan, Finding
 from kstream_plan.policy.limits import WITH_TARGET, LimitValue, Percent, TagCounts
@@ -68,7 +68,7 @@ def origin(checkup: CheckedPlan) -> str:
     return f"{generation_text}, {age} {'old' if checkup.age_ms >= 0 else 'ahead of the clock'}{begins}"
 
 
-def figures(plan: Plan) -> str:
+def figures(plan: Plan, draws: OverDraws | None = None) -> str:
     """Return a plan in a few figures: ``about 11m, 20 moves, no cold starts``; for Connect what is unassigned."""
     summary = plan.summary
     if not plan.rounds:
@@ -81,9 +81,10 @@ def figures(plan: Plan) -> str:
         pauses = f"{at_once:,} unassigned at once, at most {duration(longest_ms)} each"
         return f"{length}, {count(summary.moves, 'move')}, {pauses}"
     least, most = plan.ends("cold_handovers")
-    cold = "no cold starts in this simulation" if plan.or_more else "no cold starts"
+    is_open = more_may_follow(plan, draws)
+    cold = "no cold starts in this simulation" if is_open else "no cold starts"
     if most:
-        cold = f"{span_to(least, most)}{plan.or_more} cold {'start' if most == 1 else 'starts'}"
+        cold = f"{span_to(least, most, is_open=is_open)} cold {'start' if most == 1 else 'starts'}"
     tasks = {plan.group.tasks[start.task].task_id for start in cold_starts_of(plan)} if most else set()
     tasks.update(start.task_id for start in plan.unproven_starts)
     if most == summary.cold_handovers + len(plan.unproven_starts):  # else another outcome has the most
@@ -102,7 +103,8 @@ def figures(plan: Plan) -> str:
 
 def all_figures(checkup: CheckedPlan) -> str:
     """Return the figures of what was checked, with what they are of and what limits none of them."""
-    texts, draws = figures(checkup.plan), checkup.draws
+    draws = checkup.draws
+    texts = figures(checkup.plan, draws)
     if draws is not None and draws.number == 1:
         texts += " (one random simulation of many)"
     elif draws is not None:
