@@ -51,6 +51,8 @@ ENDS_OF_OTHERS_NOT_PLAYED = "ends-of-others-not-played"
 ENDS_NOT_SAVED = "ends-not-saved"
 #: Any of them: what else may be is unknown.
 NOT_PLAYED = (ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED, ENDS_NOT_SAVED)
+#: Why it is unknown whether a group settles whose copies may stay behind, and what would tell.
+RATES_WOULD_TELL = "copies may never catch up (--restore-rate and --set produce.rate tell)"
 #: The figures that are unknown of Connect workers where something is unassigned and a delay may run.
 _WHILE_DELAYED = ("duration_ms", "max_paused_task_ms", "longest_pause_ms", "paused_task_ms")
 #: The figures of how long, and how many, tasks stand still.
@@ -289,6 +291,13 @@ class Plan(InNotebooks):
     def unsettled_in_memory(self) -> str | None:
         """The warning that the group may not settle if stores are in memory, which is unknown; ``None``: not so."""
         return next((note.message for note in self.warnings if note.code == MEMORY_UNSETTLED), None)
+
+    @property
+    def may_not_settle(self) -> str | None:
+        """Why a group that likely settles may not, and which option would tell; ``None``: it settles, or does not."""
+        if self.verdict.kind != "settled" or self.ends("settles")[0]:
+            return None
+        return self.unsettled_in_memory or f"Whether the group settles is unknown: {RATES_WOULD_TELL}"
 
     def may_be_endless(self, name: str) -> bool:
         """Tell whether nobody knows how large a figure gets at worst, though some may be told of it."""

@@ -14,6 +14,7 @@ from kstream_plan.planner.case import rebalances_until_ms
 from kstream_plan.planner.checked import checked
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import HandOver, Plan, PlayedSoFar, Promote
+from kstream_plan.plans.plan import RATES_WOULD_TELL
 from kstream_plan.simulation.new_ids import drawn, is_random
 from kstream_plan.simulation.one_plan import design_of, plan
 from kstream_plan.simulation.outages import standing_still
@@ -297,8 +298,8 @@ def _reason(made: Plan, condition: str, seen: _Seen | None) -> Note:
     if made.may_be_restoring:
         return Note("may-be-restoring", f"Tasks of other instances may still restore {condition}")
     if made.verdict.kind not in ("settled", "unfinished") or made.ends("settles")[0] == 0:
-        rates = "copies may never catch up (--restore-rate and --set produce.rate tell)"
-        return Note("may-not-settle", made.unsettled_in_memory or f"Whether the group settles is unknown: {rates}")
+        reason = made.unsettled_in_memory or f"Whether the group settles is unknown: {RATES_WOULD_TELL}"
+        return Note("may-not-settle", reason)
     return Note("may-be-unsafe", "The simulation stops before the group has settled (--set max.rounds)")
 
 
