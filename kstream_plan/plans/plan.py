@@ -51,8 +51,9 @@ ENDS_OF_OTHERS_NOT_PLAYED = "ends-of-others-not-played"
 ENDS_NOT_SAVED = "ends-not-saved"
 #: Any of them: what else may be is unknown.
 NOT_PLAYED = (ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED, ENDS_NOT_SAVED)
-#: Why it is unknown whether a group settles whose copies may stay behind, and what would tell.
-RATES_WOULD_TELL = "copies may never catch up (--restore-rate and --set produce.rate tell)"
+#: The options that say whether copies ever catch up, and why it is unknown without them whether a group settles.
+RATES_TELL = ("--restore-rate", "--set produce.rate")
+RATES_WOULD_TELL = f"copies may never catch up ({' and '.join(RATES_TELL)} tell)"
 #: The figures that are unknown of Connect workers where something is unassigned and a delay may run.
 _WHILE_DELAYED = ("duration_ms", "max_paused_task_ms", "longest_pause_ms", "paused_task_ms")
 #: The figures of how long, and how many, tasks stand still.

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kstream_plan.model import WorkId
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.connect_group import WORKER_SILENT
 from kstream_plan.model.not_modelled import NEWER_UNREAD, NOT_MODELLED, RELEASE_NOT_MODELLED
-from kstream_plan.plans import MemberLeft, Plan
-from kstream_plan.plans.caught_up_evidence import Known, UnprovenStart, would_tell
+from kstream_plan.plans import MemberLeft, Plan, caught_up_evidence
+from kstream_plan.plans.caught_up_evidence import Known, UnprovenStart
 from kstream_plan.plans.longest_pause import PAUSE_RULES, longest_pause
-from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_NOT_SAVED, ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED
+from kstream_plan.plans.plan import (
+    ENDS_NOT_PLAYED,
+    ENDS_NOT_SAVED,
+    ENDS_OF_OTHERS_NOT_PLAYED,
+    NOT_PLAYED,
+    RATES_TELL,
+)
 from kstream_plan.plans.simulated import OverDraws, more_may_follow
 from kstream_plan.plans.timeline import cold_starts_of
 from kstream_plan.policy.findings import CheckedPlan, Finding
-from kstream_plan.policy.limits import WITH_TARGET, LimitValue, Percent, TagCounts
+from kstream_plan.policy.limits import ALWAYS, WITH_TARGET, LimitValue, Percent, TagCounts
 from kstream_plan.policy.rules import RULES, Kind
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, duration_range, generation, name_list, span_to, utc
@@ -149,7 +155,7 @@ def sentence(finding: Finding, plan: Plan, names: Names) -> str:
     if not finding.offences:
         return _kept_plan(finding, plan)
     parts = _circumstances(finding, plan, names)
-    parts += [f"{text[0].lower()}{text[1:-1]}" for text in would_tell(undecided_starts(finding, plan))]
+    parts += [f"{text[0].lower()}{text[1:-1]}" for text in would_tell([finding], plan)]
     parts += [f"cure: {', '.join(cure(finding, plan))}"] if finding.cure else []
     figure = comparison(finding, plan, names)
     return f"{figure}: {'; '.join(parts)}" if parts else figure
@@ -160,6 +166,33 @@ def undecided_starts(finding: Finding, plan: Plan) -> tuple[UnprovenStart, ...]:
     if finding.answer is not Answer.UNKNOWN or finding.rule not in _ABOUT_COLD_STARTS:
         return ()
     return tuple(start for start in plan.unproven_starts if start.evidence.known is Known.UNKNOWN)
+
+
+def settled_by(findings: Iterable[Finding], plan: Plan) -> list[str]:
+    """Return the options that would tell whether rules are kept of which that is unknown."""
+    findings = list(findings)
+    starts = dict.fromkeys(start for finding in findings for start in undecided_starts(finding, plan))
+    unknown = (finding for finding in findings if finding.answer is Answer.UNKNOWN)
+    options = (option for finding in unknown for option in _tells_what_else(finding, plan))
+    return list(dict.fromkeys([*caught_up_evidence.settled_by(starts), *options]))
+
+
+def _tells_what_else(finding: Finding, plan: Plan) -> Sequence[str]:
+    """Return the options that would simulate what was not, or tell whether a plan settles."""
+    codes = {note.code for note in plan.warnings}
+    if finding.measured is None and codes.intersection((ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED)):
+        return ("--set ranges=true",)
+    if finding.rule != ALWAYS:
+        return ()
+    if plan.unsettled_in_memory is not None:
+        return caught_up_evidence.STORES_TELL
+    return () if plan.may_not_settle is None else RATES_TELL
+
+
+def would_tell(findings: Iterable[Finding], plan: Plan) -> list[str]:
+    """Return the same as a sentence; none if no option would."""
+    options = settled_by(findings, plan)
+    return caught_up_evidence.to_find_out(options, RATES_TELL[0] if RATES_TELL[0] in options else "")
 
 
 def cure(finding: Finding, plan: Plan) -> tuple[str, ...]:
