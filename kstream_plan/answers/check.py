@@ -158,7 +158,7 @@ _FINDING = FORM.view(
         get="finding.answer",
     ),
     settled_by=added(
-        "Options that would tell whether the rule is kept, where that depends on unknown starts or on whether it settles."
+        "Options that would tell whether the rule is kept, where unknown starts, or whether it settles, decide that."
     ),
     likely=added(
         "Of max_duration without a known restore rate: the likely time is measured, which may be longer "
