@@ -157,7 +157,9 @@ _FINDING = FORM.view(
         "that is not ruled out does.",
         get="finding.answer",
     ),
-    settled_by=added("Options that would tell whether starts are warm, where that decides whether the rule is kept."),
+    settled_by=added(
+        "Options that would tell whether the rule is kept, where unknown starts, or whether it settles, decide that."
+    ),
     likely=added(
         "Of max_duration without a known restore rate: the likely time is measured, which may be longer "
         "(require_restore_rate makes it unknown).",

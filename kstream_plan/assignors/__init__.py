@@ -99,3 +99,10 @@ ASSIGNORS: Mapping[str, Assignor] = MappingProxyType(
         FOLLOWS_A_FILE: Assignor(_loaded_then(FOLLOWS_A_FILE)),
     }
 )
+#: What an assignor needs beside its name.
+NEEDS: Mapping[str, str] = MappingProxyType({"balanced": "the extra [balanced]", FOLLOWS_A_FILE: "--target"})
+
+
+def with_needs(name: str) -> str:
+    """Return an assignor with what it needs: ``balanced (needs the extra [balanced])``."""
+    return f"{name} (needs {NEEDS[name]})" if name in NEEDS else name

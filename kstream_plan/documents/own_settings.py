@@ -67,9 +67,15 @@ def _warmups(text: str) -> int:
 
 
 def _one_of(choices: Callable[[], Iterable[str]]) -> Callable[[str], str]:
+    return _key_of(lambda: {name: name for name in choices()})
+
+
+def _key_of(choices: Callable[[], Mapping[str, str]]) -> Callable[[str], str]:
+    """Return what takes one of these names, and says of a wrong one how each is told."""
+
     def parse(text: str) -> str:
-        if text not in (names := list(choices())):
-            raise ValueError(f"{text!r} is not one of {', '.join(names)}")
+        if text not in (names := choices()):
+            raise ValueError(f"{text!r} is not one of {', '.join(names.values())}")
         return text
 
     return parse
@@ -84,10 +90,10 @@ def _above_0(parse: Callable[[str], Any], message: str) -> Callable[[str], Any]:
     return parse_above_0
 
 
-def _assignors() -> Iterable[str]:
-    from kstream_plan.assignors import ASSIGNORS  # noqa: PLC0415 - not for what shows a saved plan
+def _assignors() -> Mapping[str, str]:
+    from kstream_plan.assignors import ASSIGNORS, with_needs  # noqa: PLC0415 - not for what shows a saved plan
 
-    return sorted(ASSIGNORS)
+    return {name: with_needs(name) for name in sorted(ASSIGNORS)}
 
 
 def _triggers() -> Iterable[str]:
@@ -159,12 +165,12 @@ OF_SNAPSHOTS: Mapping[str, OwnSetting] = {
 #: What ``--set`` gives a command, by the attribute of its options.
 OF_COMMANDS: Mapping[str, OwnSetting] = {
     "assignor": OwnSetting(
-        _one_of(_assignors),
+        _key_of(_assignors),
         "high-availability",
-        "Assignor: high-availability (default), balanced, or planned (needs --target).",
+        "Assignor: high-availability (default), balanced (needs the extra [balanced]), or planned (needs --target).",
     ),
     "back": OwnSetting(_TRUTH, "true", "Go back to where the plan began."),
-    "bounds": OwnSetting(_TRUTH, "true", "Also compute the minimum of state to restore."),
+    "bounds": OwnSetting(_TRUTH, "true", "Also compute the minimum of state to restore (needs the extra [balanced])."),
     "broker_version": OwnSetting(_text, "4.3", "Release of a streams group's brokers: 4.2, 4.3 or 4.4."),
     "draws": OwnSetting(
         _number(high=1_000_000), "500", "Number of random simulations (default: by size, at most 200; upgrade: 10)."

@@ -55,13 +55,20 @@ _OF_STUCK = frozenset(SHORT[name] for name in ("left", "restored"))
 def is_least(result: Result, name: str) -> bool:
     """Tell whether a figure is only the least that there is, and nobody knows how much more."""
     of = SHORT.get(name, name)
-    if result.outcome in ("cyclic", "unfinished"):
+    if result.outcome in ("cyclic", "unfinished") or may_go_on(result):
         return of in _GROWING
     if result.outcome == "stuck" and of in _OF_STUCK:
         return True
     if of == SHORT["left"]:
-        return result.outcome == "moving" and (not result.settles_surely or result.duration_is in ("least", "floor"))
+        return result.outcome == "moving" and result.duration_is in ("least", "floor")
     return of == SHORT["pause"] and bool(result.pauses_are_least)
+
+
+def may_go_on(result: Result) -> bool:
+    """Tell whether not every outcome was simulated to its end; rows of earlier releases say whether it settles."""
+    if result.more_may_follow is not None:
+        return result.more_may_follow
+    return result.outcome in ("moving", "settled") and not result.settles_surely
 
 
 def badness(result: Result) -> tuple[int, float, bool, float, float, str]:
@@ -92,7 +99,8 @@ def risks(result: Result) -> tuple[str, ...]:
     most, likely = result.cold_handovers_most, result.cold_handovers_likely
     cold = most if likely is None else likely
     unrun = (result.design or "").startswith("connect") and bool(result.max_paused_task_ms_most)
-    found = (bool(cold), bool(most) and not cold, unrun, bool(result.standbys_missing))
+    may_start_cold = bool(most) or (may_go_on(result) and bool(result.stateful_tasks))
+    found = (bool(cold), may_start_cold and not cold, unrun, bool(result.standbys_missing))
     return tuple(risk for risk, is_so in zip(RISKS, found, strict=True) if is_so)
 
 

@@ -43,6 +43,19 @@ def name_list(names: Sequence[str], maximum: int = 3) -> str:
     return f"{', '.join(names[:maximum])} and {len(names) - maximum:,} more"
 
 
+def span_to(least: int, most: int, *, is_open: bool = False) -> str:
+    """Return ``4`` or ``4 to 5``; if there may be more, ``at least 4``, ``4 to 5 or more`` or ``0 or more``."""
+    if least == most and most:
+        return f"{'at least ' * is_open}{most:,}"
+    return f"{least:,}{f' to {most:,}' * (least < most)}{' or more' * is_open}"
+
+
+def count_range(likely: int, least: int, most: int, *, is_open: bool = False) -> str:
+    """Return a count with the ends of what it may be: ``20 (18 to 21)``, or ``20 (18 to 21 or more)``."""
+    ends = span_to(least, most, is_open=is_open)
+    return ends if least == most else f"{likely:,} ({ends})"
+
+
 def count(number: int, singular: str = "", plural: str = "") -> str:
     """Return ``58,000``, or with a noun ``1 task``, ``6 tasks`` (``plural`` defaults to ``singular`` + s)."""
     if not singular:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, Rates, Snapshot
-from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.model.times import format_time
 from kstream_plan.planner.scenario_as_noticed import Timeline
 from kstream_plan.plans.design import Turn
-from kstream_plan.plans.end import EndConsumer, EndCopy, EndInstance, EndRate, EndTask, PlanEnd
+from kstream_plan.plans.end import EndConsumer, EndCopy, EndInput, EndInstance, EndRate, EndTask, PlanEnd
 
 _GIVEN = "given"
 
@@ -52,7 +52,18 @@ def end_of(
             EndTask(str(task.task_id), task.source_partitions, task.changelog_partitions)
             for task in (group.tasks if config.rack_aware_assignment_strategy != "none" else ())
         ),
+        unprocessed=tuple(_unprocessed(last, snapshot)),
+        stores=snapshot.stores,
     )
+
+
+def _unprocessed(last: Turn, snapshot: Snapshot) -> Iterator[EndInput]:
+    """Yield the input that waits at the end, and that of the snapshot: how much of it was processed is unknown."""
+    first, waiting = snapshot.state.group.task_index, last.state.waiting
+    for task, kind in enumerate(last.state.group.tasks):
+        records = waiting.get(task, 0) + snapshot.unwritten.get(first.get(kind.task_id, -1), 0)
+        if records:
+            yield EndInput(str(kind.task_id), min(records, MAX_LONG))
 
 
 def _started(snapshot: Snapshot, now_ms: int, outside: Timeline, by_ms: int) -> Mapping[str, int]:

@@ -248,7 +248,7 @@ class KnownCopies:
             return known
         happens = "the process restarts" if restarted else "the task is closed and opened again"
         words = f"{happens}, and whether stores are persistent or in memory is unknown"
-        settle = ("--stores persistent", "--stores in-memory")
+        settle = STORES_TELL
         return Evidence(known=Known.UNKNOWN, fact=Fact.STORES_UNKNOWN, words=words, settled_by=settle)
 
     def _while_input_waits(self, task: int, known: Evidence) -> Evidence:
@@ -637,6 +637,8 @@ def unsaid_of(snapshot: Snapshot, *, undated: bool = False) -> str:
     return "the snapshot does not say when its decision was made"
 
 
+#: The options that say where stores are.
+STORES_TELL = ("--stores persistent", "--stores in-memory")
 _TRUST, _NOW = "--set trust.reports.of", "--set now"
 _TO_MEASURE = ("--metrics",)
 _SAID = {
@@ -686,7 +688,12 @@ def settled_by(starts: Iterable[UnprovenStart]) -> list[str]:
 
 def would_tell(starts: Iterable[UnprovenStart], first: str = "") -> list[str]:
     """Return the same as a sentence, after an option that comes ``first``; none if no option would."""
-    options = [option for option in settled_by(starts) if option != first]
+    return to_find_out(settled_by(starts), first)
+
+
+def to_find_out(options: Iterable[str], first: str = "") -> list[str]:
+    """Return which of these options would tell as a sentence, after one that comes ``first``; none without any."""
+    options = [option for option in options if option != first]
     *options, last = [
         f"{option}{' (to accept reports that old)' * option.startswith(_TRUST)}" for option in options
     ] or [""]

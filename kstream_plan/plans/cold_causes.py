@@ -8,13 +8,13 @@ from itertools import chain
 
 from kstream_plan.model import Holding, Instance
 from kstream_plan.model.holding_changes import apart_from_stateless
-from kstream_plan.model.note import count, name_list
+from kstream_plan.model.note import count, count_range, name_list
 from kstream_plan.model.times import duration
 from kstream_plan.plans.activity import Activity
 from kstream_plan.plans.caught_up_evidence import Fact, would_tell
 from kstream_plan.plans.note_codes import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP
 from kstream_plan.plans.plan import READY_AT_FOLLOW_UP, Plan
-from kstream_plan.plans.simulated import Draws, range_of
+from kstream_plan.plans.simulated import Draws, more_may_follow, range_of
 from kstream_plan.plans.timeline import cold_starts_of
 
 #: What makes tasks start cold that are likely to start warm, by what warns of it.
@@ -28,7 +28,7 @@ _COLD_IF = {
 
 def cold_sentences(plan: Plan, activities: Sequence[Activity], draws: Draws | None) -> Iterator[str]:
     """Yield whether tasks start cold, how many, why, and what would tell where that is unknown."""
-    cold = range_of(plan, "cold_handovers", draws)
+    cold, is_open = range_of(plan, "cold_handovers", draws), more_may_follow(plan, draws)
     if plan.is_of_workers or not plan.group.stateful:
         return
     has_ends = any(ends.figure == "cold_handovers" for ends in plan.summary.ranges)
@@ -36,7 +36,7 @@ def cold_sentences(plan: Plan, activities: Sequence[Activity], draws: Draws | No
     only_stores = {start.evidence.fact for start in plan.unproven_starts} == {Fact.STORES_UNKNOWN}
     if cold.most and not cold.median and only_stores:
         unknown = "" if plan.unsettled_in_memory else "; whether they are is unknown (--stores would tell)"
-        yield f"{_up_to(plan, cold.most, 'cold start')} if stores are in memory{unknown}."
+        yield f"{_up_to(cold.most, 'cold start', is_open=is_open)} if stores are in memory{unknown}."
     elif cold.most and not cold.median:
         facts = dict.fromkeys(start.evidence.words for start in plan.unproven_starts)
         codes = {note.code for note in (*plan.warnings, *plan.assumptions)}
@@ -44,20 +44,21 @@ def cold_sentences(plan: Plan, activities: Sequence[Activity], draws: Draws | No
         causes += ["new instances get other random ids"] * (not causes and draws is not None)
         condition = f" if {' or '.join(causes)}" if causes else ", by what is unknown"
         reason = f": {'; '.join(facts)}" if facts else condition
-        yield f"{_up_to(plan, cold.most, 'cold start')}{reason}."
+        yield f"{_up_to(cold.most, 'cold start', is_open=is_open)}{reason}."
         yield from would_tell(plan.unproven_starts, rate)
     elif cold.most:
-        ends = f" ({cold.least:,} to {cold.most:,}{plan.or_more})" if cold.least < cold.most else ""
         cause = _cold_cause(plan, activities) or "no copy has caught up where the task goes, so it restores first"
-        yield f"{cold.median:,}{ends} cold {'start' if cold.most == 1 else 'starts'}: {cause}."
+        number = count_range(*cold, is_open=is_open)
+        number = f"{number[0].upper()}{number[1:]}"
+        yield f"{number} cold {'start' if cold.most == 1 else 'starts'}: {cause}."
         if cold.most > cold.median:
             tasks = {move.task_id for activity in activities for move in activity.cold}
             is_again = tasks.issuperset(start.task_id for start in plan.unproven_starts)
             condition = "when they start again" if is_again else "by what is unknown"
-            yield f"{_up_to(plan, cold.most - cold.median, 'more cold start')} {condition}."
+            yield f"{_up_to(cold.most - cold.median, 'more cold start', is_open=is_open)} {condition}."
             yield from would_tell(plan.unproven_starts, rate)
     else:
-        none = "No task starts cold" if plan.tells_ends else "In this simulation no task starts cold"
+        none = "No task starts cold" if not is_open else "In this simulation no task starts cold"
         if not range_of(plan, "moves", draws).most:
             yield f"{none}."
         elif plan.summary.warmups >= plan.summary.hops:
@@ -66,10 +67,9 @@ def cold_sentences(plan: Plan, activities: Sequence[Activity], draws: Draws | No
             yield f"{none}: each one moves to a copy that has caught up."
 
 
-def _up_to(plan: Plan, number: int, noun: str) -> str:
-    """Return how many there may be: ``Up to 3 cold starts``, or ``3 cold starts or more``."""
-    starts = count(number, noun)
-    return f"{starts}{plan.or_more}" if plan.or_more else f"Up to {starts}"
+def _up_to(number: int, noun: str, *, is_open: bool) -> str:
+    """Return how many there may be: ``Up to 3 cold starts``, or ``At least 3 cold starts``."""
+    return f"{'At least' if is_open else 'Up to'} {count(number, noun)}"
 
 
 def _cold_cause(plan: Plan, activities: Sequence[Activity]) -> str:

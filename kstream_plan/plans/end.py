@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kstream_plan.model import Partition
+from kstream_plan.model.snapshot import Stores
 
 
 class EndConsumer(NamedTuple):
@@ -61,13 +62,21 @@ class EndTask(NamedTuple):
     changelog_partitions: tuple[Partition, ...]
 
 
+class EndInput(NamedTuple):
+    """Input of a task that may be unprocessed: the records that its changelogs grow by once it is processed."""
+
+    task_id: str
+    records: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanEnd:
     """The group as the last decision of a plan found it; times are on the plan's clock.
 
     ``begins_at`` is the plan's beginning (RFC 3339), ``None`` if nobody knows when that is; ``at_ms`` is when the last
     decision was made. ``goes_on``: somebody decided in the plan; else the group is as it was. ``to_come`` is how much
-    of what happens to the group comes after the plan's end, and so is lost with it.
+    of what happens to the group comes after the plan's end, and so is lost with it. ``unprocessed`` is the input of
+    tasks that waits while they restore, and that which the snapshot had. ``stores``: where they are; ``None``: unknown.
     """
 
     begins_at: str | None
@@ -80,3 +89,5 @@ class PlanEnd:
     restore: tuple[EndRate, ...]
     produce: tuple[EndRate, ...]
     tasks: tuple[EndTask, ...] = ()
+    unprocessed: tuple[EndInput, ...] = ()
+    stores: Stores | None = None

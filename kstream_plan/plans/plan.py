@@ -51,6 +51,9 @@ ENDS_OF_OTHERS_NOT_PLAYED = "ends-of-others-not-played"
 ENDS_NOT_SAVED = "ends-not-saved"
 #: Any of them: what else may be is unknown.
 NOT_PLAYED = (ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED, ENDS_NOT_SAVED)
+#: The options that say whether copies ever catch up, and why it is unknown without them whether a group settles.
+RATES_TELL = ("--restore-rate", "--set produce.rate")
+RATES_WOULD_TELL = f"copies may never catch up ({' and '.join(RATES_TELL)} tell)"
 #: The figures that are unknown of Connect workers where something is unassigned and a delay may run.
 _WHILE_DELAYED = ("duration_ms", "max_paused_task_ms", "longest_pause_ms", "paused_task_ms")
 #: The figures of how long, and how many, tasks stand still.
@@ -286,15 +289,16 @@ class Plan(InNotebooks):
         return all(note.code not in NOT_PLAYED for note in self.warnings)
 
     @property
-    def or_more(self) -> str:
-        """What stands behind the most of a figure: " or more" unless all outcomes were simulated, to their end."""
-        ends = self.verdict.kind == "stuck" or self.ends("settles")[0]
-        return "" if self.tells_ends and ends else " or more"
-
-    @property
     def unsettled_in_memory(self) -> str | None:
         """The warning that the group may not settle if stores are in memory, which is unknown; ``None``: not so."""
         return next((note.message for note in self.warnings if note.code == MEMORY_UNSETTLED), None)
+
+    @property
+    def may_not_settle(self) -> str | None:
+        """Why a group that likely settles may not, and which option would tell; ``None``: it settles, or does not."""
+        if self.verdict.kind != "settled" or self.ends("settles")[0]:
+            return None
+        return self.unsettled_in_memory or f"Whether the group settles is unknown: {RATES_WOULD_TELL}"
 
     def may_be_endless(self, name: str) -> bool:
         """Tell whether nobody knows how large a figure gets at worst, though some may be told of it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kstream_plan.model import Note
-from kstream_plan.model.note import Remarks, count, name_list
+from kstream_plan.model.note import Remarks, count, name_list, span_to
 from kstream_plan.model.target_refusals import NO_FILE, REFUSALS
 from kstream_plan.model.times import duration
 from kstream_plan.plans.activity import Activity, Move, Totals, events, membership, totals
@@ -28,7 +28,7 @@ from kstream_plan.plans.note_codes import (
 )
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.rounds import Trigger
-from kstream_plan.plans.simulated import Draws, range_of
+from kstream_plan.plans.simulated import Draws, more_may_follow, range_of
 
 #: Stateless tasks that change the instance so often each are worth a note.
 _MANY_HOPS = 3
@@ -104,7 +104,8 @@ def _cold_starts(plan: Plan, total: Totals, draws: Draws | None) -> Iterator[Not
     bound = "at least " if plan.lower_bound_lags.intersection(task_ids) else ""
     records = "an unknown number of" if total.cold_records is None else f"{bound}{total.cold_records:,}"
     cold = range_of(plan, "cold_handovers", draws)
-    ends = f" ({cold.least:,} to {cold.most:,}{plan.or_more})" if cold.least < cold.most else ""
+    span = span_to(cold.least, cold.most, is_open=more_may_follow(plan, draws))
+    ends = f" ({span})" if cold.least < cold.most else ""
     starts = f", in {len(total.cold):,}{ends} starts" if ends or len(total.cold) > len(task_ids) else ""
     longest_ms = plan.summary.max_cold_restore_ms
     lasts = "" if not longest_ms else f", the slowest for about {duration(longest_ms)}"

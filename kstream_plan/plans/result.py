@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from kstream_plan.plans.activity import membership
 from kstream_plan.plans.plan import Plan
-from kstream_plan.plans.simulated import Simulation, range_of, settles_surely, tells_restored
+from kstream_plan.plans.simulated import Simulation, more_may_follow, range_of, settles_surely, tells_restored
 
 #: What comes of an application: nothing follows, surely; how its plan ends (``moving``: settled); or there is none.
 Outcome: TypeAlias = Literal["settled", "moving", "stuck", "cyclic", "unfinished", "unreadable"]
@@ -24,6 +24,7 @@ class Result:
     as the first rebalance finds them. ``tasks_per_instance_…``: tasks that an instance runs, from the fewest to the
     most, before and after. ``…_likely``: as the plan itself has it. ``standbys_missing``: so many fewer there are than
     ``num.standby.replicas`` asks for and instances allow. ``plan`` is the saved plan, if it is to be kept.
+    ``more_may_follow``: not every outcome was simulated to its end, and figures are lower bounds.
     ``draws_settled`` of the ``draws`` settle; rows that were saved before do not say how many.
     """
 
@@ -77,6 +78,7 @@ class Result:
     tasks_per_instance_most: int | None = None
     tasks_per_instance_after_least: int | None = None
     tasks_per_instance_after_most: int | None = None
+    more_may_follow: bool | None = None
     plan: str | None = None
 
     @property
@@ -130,6 +132,7 @@ def result_of(plan: Plan, simulated: Simulation | None = None) -> Result:
         moves_most=moves.most,
         cold_handovers_least=cold.least,
         cold_handovers_most=cold.most,
+        more_may_follow=more_may_follow(plan, draws),
         max_paused_task_ms_least=paused.least,
         max_paused_task_ms_most=paused.most,
         pauses_are_least=plan.pauses_are_least,

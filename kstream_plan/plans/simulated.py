@@ -212,11 +212,25 @@ def range_of(made: Plan, figure: str, draws: Draws | None) -> Range:
     return Range(made.figure(figure) or 0, *made.ends(figure, *over_draws))
 
 
-def settles_surely(made: Plan, draws: Draws | None) -> bool:
+def settles_surely(made: Plan, draws: Draws | OverDraws | None) -> bool:
     """Tell whether it settles, in every draw and whatever nobody knows."""
     if made.verdict.kind != "settled" or not made.ends("settles")[0]:
         return False
-    return draws is None or (draws.settled == draws.number and draws.worst.get("must_settle", 1) == 1)
+    if draws is None:
+        return True
+    of_all = _for_rules(draws)
+    return not of_all.unsettled and of_all.worst.get("must_settle", 1) == 1
+
+
+def more_may_follow(made: Plan, draws: Draws | OverDraws | None) -> bool:
+    """Tell whether there may be more than its figures say: not every outcome was simulated, or not to its end."""
+    if made.verdict.kind == "stuck" and (draws is None or _for_rules(draws).unsettled <= 1):
+        return not made.tells_ends
+    return not made.tells_ends or not settles_surely(made, draws)
+
+
+def _for_rules(draws: Draws | OverDraws) -> OverDraws:
+    return draws if isinstance(draws, OverDraws) else draws.for_rules
 
 
 def tells_restored(made: Plan, draws: Draws | None) -> bool:

@@ -12,11 +12,12 @@ from kstream_plan.model import Note, WorkId
 from kstream_plan.model.answer import Answer, worst_of
 from kstream_plan.model.connect_group import DELAY_UNKNOWN, HELD_BY_SEVERAL, WORKER_SILENT
 from kstream_plan.model.coverage import COMES_NO_CLOSER
+from kstream_plan.model.note import span_to
 from kstream_plan.model.settings import THREADS_NOT_PLANNED
 from kstream_plan.plans import Plan
 from kstream_plan.plans.note_codes import COLD_STARTS, NOTE_CODES
 from kstream_plan.plans.plan import COPIES_TOGETHER, MAYBE_RESTORING, RESTORES_WITHIN_LIMIT
-from kstream_plan.plans.simulated import OverDraws
+from kstream_plan.plans.simulated import OverDraws, more_may_follow
 from kstream_plan.policy.limits import Limit, LimitValue, Policy, Waiver
 from kstream_plan.policy.rules import RULES, Kind, Offence
 
@@ -225,7 +226,7 @@ class CheckedPlan:
         """What the plan warns of beside its rules, caveats included."""
         worst = None if self.draws is None else self.draws.worst.get("max_cold_handovers")
         least, most = self.plan.ends("cold_handovers", *([] if worst is None else [worst]))
-        number = f"{most:,}" if least == most else f"{least:,} to {most:,}"
+        number = span_to(least, most, is_open=more_may_follow(self.plan, self.draws))
         message = f"{number} {'start is' if most == 1 else 'starts are'} cold"
         starts = (Note(COLD_STARTS, message),) if self.plan.summary.cold_handovers else ()
         said = {note.code for note in self.plan.warnings} | NOTE_CODES

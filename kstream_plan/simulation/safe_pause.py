@@ -14,6 +14,8 @@ from kstream_plan.planner.case import rebalances_until_ms
 from kstream_plan.planner.checked import checked
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import HandOver, Plan, PlayedSoFar, Promote
+from kstream_plan.plans.plan import NOT_PLAYED, RATES_WOULD_TELL
+from kstream_plan.plans.simulated import more_may_follow
 from kstream_plan.simulation.new_ids import drawn, is_random
 from kstream_plan.simulation.one_plan import design_of, plan
 from kstream_plan.simulation.outages import standing_still
@@ -281,7 +283,7 @@ def is_safe(made: Plan) -> bool:
     """
     if made.may_be_restoring or made.restores_first:
         return False
-    settles = made.verdict.kind == "settled" and all(of.low for of in made.summary.ranges if of.figure == "settles")
+    settles = made.verdict.kind == "settled" and not more_may_follow(made, None)
     return settles and not most_cold(made, made.summary.cold_handovers) and not standing_still(made, 0)
 
 
@@ -296,9 +298,10 @@ def _reason(made: Plan, condition: str, seen: _Seen | None) -> Note:
         return Note("may-pause-together", f"Tasks of several instances pause at the same time {condition}")
     if made.may_be_restoring:
         return Note("may-be-restoring", f"Tasks of other instances may still restore {condition}")
-    if made.verdict.kind not in ("settled", "unfinished") or made.ends("settles")[0] == 0:
-        rates = "copies may never catch up (--restore-rate and --set produce.rate tell)"
-        return Note("may-not-settle", made.unsettled_in_memory or f"Whether the group settles is unknown: {rates}")
+    not_simulated = next((note for note in made.warnings if note.code in NOT_PLAYED), None)
+    if not_simulated or made.verdict.kind not in ("settled", "unfinished") or made.ends("settles")[0] == 0:
+        reason = made.unsettled_in_memory or f"Whether the group settles is unknown: {RATES_WOULD_TELL}"
+        return not_simulated or Note("may-not-settle", reason)
     return Note("may-be-unsafe", "The simulation stops before the group has settled (--set max.rounds)")
 
 

@@ -33,7 +33,7 @@ from kstream_plan.model.scenario import Burst, Event, Join, Leave, ProduceRate, 
 from kstream_plan.model.times import duration, format_time
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import HandOver, MemberJoined, MemberLeft, Place, Plan, Promote, Role
-from kstream_plan.plans.plan import CopyBehind
+from kstream_plan.plans.plan import NOT_PLAYED, CopyBehind
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.simulation.one_plan import plan as plan_of
 
@@ -165,7 +165,8 @@ def export_plan(plan: Plan, request: ExportRequest, where: str, simulation: Simu
     reasons += _reasons_of_export(export, request, _first_ms(plan))
     if reasons:
         raise ExportRefusedError(reasons, where=where, application_id=plan.group.application_id)
-    warnings = (*_unproven_starts(plan), *export.remarks.warnings)
+    not_simulated = (note for note in plan.warnings if note.code in NOT_PLAYED)
+    warnings = (*_unproven_starts(plan), *not_simulated, *export.remarks.warnings)
     return replace(export, remarks=export.remarks._replace(warnings=warnings))
 
 
@@ -231,6 +232,8 @@ def _reasons_of_simulation(simulated: Plan, request: ExportRequest, first_ms: in
     if simulated.verdict.kind != "settled":
         yield "simulated with this file, the group does not settle"
         return
+    if simulated.may_not_settle is not None:
+        yield f"simulated with this file, it may not settle. {simulated.may_not_settle}"
     refusals = [rnd.follows.refusal for rnd in simulated.rounds if rnd.follows is not None and rnd.follows.refusal]
     if refusals:
         yield (
@@ -275,7 +278,7 @@ def _not_simulated_back(plan: Plan) -> str:
     """Return why the way back is not simulated; empty: it is."""
     members = {process_id for process_id, _ in plan.members}
     gone = [process_id for process_id in plan.first_members if process_id not in members]
-    if plan.verdict.kind != "settled" or plan.end is None:
+    if plan.verdict.kind != "settled" or not plan.ends("settles")[0] or plan.end is None:
         return "The plan does not say where the group is on the way, so the time it takes back is unknown"
     if gone:
         number = count(len(gone), "instance has", "instances have")
@@ -396,6 +399,8 @@ def _reasons_of_plan(plan: Plan) -> Iterator[str]:
     yield from _reasons_of_group(plan)
     if plan.verdict.kind != "settled":
         yield f"it does not settle: {plan.verdict.kind}"
+    if plan.may_not_settle is not None:
+        yield f"it may not settle. {plan.may_not_settle}"
     kinds: dict[str, set[type]] = {}
     for step in chain.from_iterable(rnd.member_steps for rnd in plan.rounds):
         kinds.setdefault(step.process_id, set()).add(type(step))

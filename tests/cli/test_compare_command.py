@@ -147,7 +147,11 @@ def test_what_plans_do_not_take(
         (["--vary", "max.warmup.replicas=2,2"], 2, "max.warmup.replicas has 2 twice"),
         (["--vary", "probing.rebalance.interval.ms=60s,1m"], 2, "probing.rebalance.interval.ms has 60000 twice"),
         (["--vary", "max.warmup.replicas=2", "--vary", "max_warmup_replicas=4"], 2, "is varied twice"),
-        (["--vary", "assignor=magic"], 2, "'magic' is no assignor. Fix: use one of balanced, high-availability"),
+        (
+            ["--vary", "assignor=magic"],
+            2,
+            "'magic' is no assignor. Fix: use one of balanced (needs the extra [balanced]), high-availability",
+        ),
         (["--vary", f"max.warmup.replicas={','.join(map(str, range(1, 1002)))}"], 2, "1,001 alternatives are more"),
         (["--vary", "max.warmup.replica=2"], 2, "is no setting. Fix: is it max.warmup.replicas?"),
         (["--vary", "num.stream.threads=2,4"], 2, "that counts here. Fix: the event 'threads' of a scenario"),

@@ -245,7 +245,7 @@ WRONG = {
     "max-warmup-replicas = 2\nset = ['max.warmup.replicas=3']": "line 2, set: max.warmup.replicas is given twice.",
     "restore-rate = '5 apples'": "line 1, restore-rate: ",
     "max-warmup-replicas = 0": "line 1, max-warmup-replicas: 0 is below 1. Fix: give 1 or more",
-    "# x\n[assign]\nset = 'assignor=best'": "line 3, set: assignor: 'best' is not one of balanced, high-availability",
+    "# x\n[assign]\nset = 'assignor=best'": "line 3, set: assignor: 'best' is not one of balanced (needs the extra ",
     "output = 'yaml'": "line 1, output: ",
     "color = 'red'": "line 1, color: 'red' is not one of auto, always, never. Fix: ",
     "assign = {restore-rate = 'x'}": ", restore-rate: ",

@@ -6,6 +6,7 @@ import gzip
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from kstream_plan.designs.learner import disks
 from kstream_plan.designs.learner.design import Learner
+from kstream_plan.designs.learner.round_steps import steps_of
 from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import ScenarioError
@@ -30,6 +32,7 @@ from kstream_plan.plans import (
     Place,
     Plan,
     Promote,
+    ReasonCode,
     Role,
     Round,
     StopLearned,
@@ -232,6 +235,26 @@ def test_every_history_settles_and_keeps_every_invariant(
     learned = sum(map(_placed, result.rounds))
     with_an_event = sum(rnd.trigger not in (Trigger.LEARNER_READY, Trigger.FOLLOW_UP) for rnd in result.rounds)
     assert len(result.rounds) <= (1 + standbys) * (with_an_event + learned)
+
+
+@pytest.mark.parametrize(
+    ("left", "code"),
+    [
+        ({}, ReasonCode.NO_STATE_ANYWHERE),
+        ({0: 10_000, 1: 10_000}, ReasonCode.NO_STATE_ANYWHERE),
+        ({1: 500}, ReasonCode.TARGET_WARMS_UP),
+        ({0: 700, 1: 500}, ReasonCode.TARGET_WARMS_UP),
+        ({0: 500, 1: 700}, ReasonCode.MOST_CAUGHT_UP),
+    ],
+)
+def test_no_instance_is_said_to_have_state_only_where_that_is_so(left: dict[int, int], code: ReasonCode) -> None:
+    """S1 starts 0_1, which nobody runs; by instance so much is left to restore of 10,000 records."""
+    state = group("1", "").state
+    copies = (tuple(Copy(place, records, (), records) for place, records in left.items()),)
+    before = replace(state, holdings=(Holding(), Holding()), copies=copies)
+    [start] = steps_of(before, (Holding(active=(0,)), Holding()), SimpleNamespace(took_over=()), 0)  # type: ignore[arg-type]
+    assert isinstance(start, HandOver)
+    assert start.reason.code == code
 
 
 def _placed(rnd: Round) -> int:

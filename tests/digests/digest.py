@@ -17,7 +17,7 @@ from tests.digests.cases import Case, case
 #: Texts that people read, by their keys; a step's ``reason`` has fields, a verdict's is a sentence.
 TEXTS = ("message", "reason", "words")
 #: What made the plan, what of its input it repeats, and digests of that and of texts: by their paths.
-LEFT_OUT = ("tool", "input.digest", "input.snapshot_digest", "seal", "behind")
+LEFT_OUT = ("tool", "input.digest", "input.snapshot_digest", "seal", "behind", "end.stores", "end.unprocessed")
 _DIGITS = 16
 
 

@@ -140,7 +140,7 @@ def test_of_a_long_plan_that_nobody_waits_for_what_else_may_be_is_not_played(mon
     ("stores", "sentence", "value"),
     [
         ("persistent", "In this simulation no task starts cold: ", "none in this simulation"),
-        (None, " cold starts or more if stores are in memory; ", " or more)"),
+        (None, " cold starts if stores are in memory; ", " or more)"),
     ],
 )
 def test_a_long_plan_does_not_say_that_no_other_outcome_starts_more_cold(

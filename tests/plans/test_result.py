@@ -6,8 +6,11 @@ from dataclasses import fields, replace
 
 import pytest
 
+from kstream_plan.model import Note
 from kstream_plan.plans import FigureRange
+from kstream_plan.plans.plan import ENDS_NOT_PLAYED
 from kstream_plan.plans.result import Result, result_of
+from kstream_plan.plans.simulated import more_may_follow
 from tests.helpers import plan_cases, simulation_cases
 
 pytestmark = pytest.mark.xdist_group("simulations")
@@ -37,6 +40,19 @@ def test_both_ends_of_what_nobody_knows_are_there() -> None:
     assert (row.cold_handovers_least, row.cold_handovers_most) == (0, 8)
     assert row.duration_ms_most == 10**9
     assert row.settles_surely is False
+
+
+def test_a_row_says_that_more_may_follow_where_the_plan_does() -> None:
+    plan = plan_cases.case("scale-out")
+    assert result_of(plan).more_may_follow is False
+    may_not_settle = replace(plan, summary=replace(plan.summary, ranges=(FigureRange("settles", 0, 1),)))
+    not_all = replace(plan, warnings=(Note(ENDS_NOT_PLAYED, "Other outcomes were not simulated"),))
+    for open_plan in (may_not_settle, not_all):
+        assert result_of(open_plan).more_may_follow is True
+    draws = replace(simulation_cases.case("add-two").draws, settled=1)  # type: ignore[type-var]
+    assert more_may_follow(plan, draws)
+    stuck = next(plan for plan in map(plan_cases.case, plan_cases.NAMES) if plan.verdict.kind == "stuck")
+    assert result_of(stuck).more_may_follow is False
 
 
 def test_the_cause_names_the_task_and_the_instance_that_it_waits_for() -> None:

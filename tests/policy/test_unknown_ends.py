@@ -16,7 +16,8 @@ from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import FigureRange, Plan
-from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED
+from kstream_plan.plans.note_codes import MEMORY_UNSETTLED
+from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_NOT_SAVED, ENDS_OF_OTHERS_NOT_PLAYED
 from kstream_plan.plans.result import result_of
 from kstream_plan.policy.check import check_all, check_plan
 from kstream_plan.policy.findings import CheckedPlan, Finding, Standard, Status
@@ -25,6 +26,8 @@ from kstream_plan.policy.rules import RULES
 from kstream_plan.policy.rules.over_draws import measured
 from kstream_plan.render.check import REPORTS
 from kstream_plan.render.check.table import table_report
+from kstream_plan.render.check.wording import settled_by
+from kstream_plan.render.pages.check import check_page
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import plan_cases
 from tests.helpers.small_groups import group, state
@@ -92,6 +95,34 @@ def test_a_plan_that_may_not_settle_does_not_count_as_one_that_does() -> None:
     assert "the plan may not settle: that depends on what is unknown" in said
     left_out = check_plan(ranged, Standard(Policy(defaults={"must_settle": Limit(False)}), NOW))
     assert all(one.status is Status.PASSED for one in left_out.findings)
+
+
+@pytest.mark.parametrize(
+    ("notes", "options", "told"),
+    [
+        (
+            (Note(MEMORY_UNSETTLED, "If stores are in memory, it may not settle"),),
+            ["--stores persistent", "--stores in-memory"],
+            "To find out, add --stores persistent or --stores in-memory.",
+        ),
+        (
+            (),
+            ["--restore-rate", "--set produce.rate"],
+            "To find out, add --restore-rate, and if that is not enough --set produce.rate.",
+        ),
+        ((Note(ENDS_NOT_PLAYED, "not played"),), ["--set ranges=true"], "To find out, add --set ranges=true."),
+        ((Note(ENDS_NOT_SAVED, "not saved"),), [], ""),
+    ],
+)
+def test_what_would_tell_whether_a_plan_settles_is_said(notes: tuple[Note, ...], options: list[str], told: str) -> None:
+    result = plan_cases.case("scale-out")
+    ranges = (FigureRange("settles", 0, 1),) if all(note.code == MEMORY_UNSETTLED for note in notes) else ()
+    ranged = replace(result, summary=replace(result.summary, ranges=ranges), warnings=(*result.warnings, *notes))
+    checked = check_plan(ranged, Standard(Policy(defaults={"must_settle": Limit(True)}), NOW))
+    [found] = checked.findings
+    assert (found.answer, settled_by([found], ranged)) == (Answer.UNKNOWN, options)
+    text = " ".join(check_page(checked).sentences)
+    assert told in text if told else "To find out" not in text
 
 
 NOT_PLAYED = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 from dataclasses import replace
 
 import pytest
@@ -31,6 +32,7 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
 from kstream_plan.plans.caught_up_evidence import Fact
+from kstream_plan.plans.plan import ENDS_NOT_PLAYED
 from kstream_plan.render.answers import to_json
 from kstream_plan.simulation import safe_pause
 from kstream_plan.simulation.bounces import Bounces, PlayedWay, bounce, ways_of
@@ -41,6 +43,7 @@ from kstream_plan.simulation.processes import processors
 from kstream_plan.simulation.safe_pause import FoundPause, SafePause, is_safe
 from tests.helpers import captured_scenarios
 from tests.helpers.memberships import settled
+from tests.helpers.random_groups import random_group
 from tests.helpers.safe_groups import safe_group
 
 RESTARTS_MS = [5_000, 20_000, 44_000, 46_000, 70_000]
@@ -374,3 +377,14 @@ def test_what_is_not_safe_with_a_longer_pause_is_left_behind(monkeypatch: pytest
 
 def _no_events(_number: int, _restart_ms: int, _pause_ms: int) -> Scenario:
     return Scenario(events=())
+
+
+def test_a_pause_is_not_safe_where_other_outcomes_were_not_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = random_group(random.Random(19))  # other outcomes have cold starts
+    monkeypatch.setattr("kstream_plan.planner.what_else._MANY_STEPS", -1)
+    options = replace(given.options, long_ranges=False)
+    found = bounce(given.snapshot, 40_000, options)
+    for way in found.played:
+        assert found.safety_of(way) not in ("yes", "likely")
+    assert found.best_safe is None
+    assert ENDS_NOT_PLAYED in {way.safe_pause.reason.code for way in found.played if way.safe_pause.reason is not None}

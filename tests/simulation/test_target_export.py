@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
@@ -12,17 +13,20 @@ from kstream_plan.assignors.planned.target_file import parse_target
 from kstream_plan.documents.plan.files import read_plan_file
 from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
-from kstream_plan.model import Group, Snapshot
+from kstream_plan.model import Group, Note, Snapshot
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Burst, Leave, ProduceRate, RestoreRate, Scenario, Threads
 from kstream_plan.model.times import format_time
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import FigureRange, MemberJoined
+from kstream_plan.plans.plan import ENDS_NOT_PLAYED
 from kstream_plan.render.answers import to_json, to_markdown
 from kstream_plan.render.pages.check_target import check_target_page
 from kstream_plan.render.pages.export_target import export_target_page
 from kstream_plan.render.text.numbers import utc
+from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
 from kstream_plan.simulation.target_check import check_target_file
 from kstream_plan.simulation.target_export import (
@@ -66,6 +70,40 @@ def test_the_file_is_the_one_that_a_real_group_followed(name):
     assert made.is_grouped == (name == "K0d")
     assert made.simulated.verdict.kind == "settled"
     assert made.simulated.summary.moves == plan.summary.moves == 9
+
+
+_MEM_ENDLESS = Path(__file__).parents[1] / "safe" / "mem-endless" / "before.json"
+
+
+def test_a_plan_that_may_not_settle_is_not_exported():
+    before = snapshot_from_row(json.loads(_MEM_ENDLESS.read_text()), "before.json")
+    request = replace(REQUEST, by="process", new_by_elimination=True, now_ms=before.captured_at_ms)
+    for stores, may_not in ((None, True), ("persistent", False)):
+        known = replace(before, stores=stores)
+        joins = drawn(scale_out(known.state.group, add=1), known.state.group, 0)
+        plan = plan_checked(known, scenario=joins)
+        assert (plan.verdict.kind, plan.may_not_settle is not None) == ("settled", may_not)
+        if may_not:
+            with pytest.raises(ExportRefusedError, match=r"it may not settle. If stores are in memory.*--stores"):
+                export_plan(plan, request, "plan.json")
+            back = export_back(plan, request, "plan.json")
+            assert back.simulated is None
+        else:
+            assert export_plan(plan, request, "plan.json").simulated.verdict.kind == "settled"
+
+
+def test_a_plan_whose_rates_leave_it_open_is_not_exported_either():
+    plan = planned()
+    ranges = (*plan.summary.ranges, FigureRange("settles", 0, 1))
+    with pytest.raises(ExportRefusedError, match=r"it may not settle.*--restore-rate"):
+        export_plan(replace(plan, summary=replace(plan.summary, ranges=ranges)), REQUEST, "plan.json")
+
+
+def test_an_export_says_that_other_outcomes_were_not_simulated():
+    note = Note(ENDS_NOT_PLAYED, "Other outcomes were not simulated")
+    plan = planned()
+    made = export_plan(replace(plan, warnings=(*plan.warnings, note)), REQUEST, "plan.json")
+    assert note in made.remarks.warnings
 
 
 def test_where_the_group_is_is_where_it_stays():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from kstream_plan.assignors import ASSIGNORS
+from kstream_plan.assignors import ASSIGNORS, with_needs
 from kstream_plan.comparison.alternatives import Change
 from kstream_plan.designs import DESIGNS
 from kstream_plan.documents.frameworks import kafka_name
@@ -19,11 +19,11 @@ from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.simulation.alternatives import Variant
 
 _MOST_ALTERNATIVES = 1_000
-#: What varies beside settings, and its values: names of the options of a plan.
-_OPTIONS: Mapping[str, Sequence[str]] = {
-    "assignor": sorted(ASSIGNORS),
-    "design": sorted(DESIGNS),
-    "protocol": sorted(PROTOCOLS),
+#: What varies beside settings, and its values with what they need: names of the options of a plan.
+_OPTIONS: Mapping[str, Mapping[str, str]] = {
+    "assignor": {name: with_needs(name) for name in sorted(ASSIGNORS)},
+    "design": {name: name for name in sorted(DESIGNS)},
+    "protocol": {name: name for name in sorted(PROTOCOLS)},
 }
 _MAX_LEARNERS = "max.learners"
 #: What only Connect workers have.
@@ -70,7 +70,7 @@ def _variant(name: str, value: str) -> Variant:
     if name in _OPTIONS:
         if value not in _OPTIONS[name]:
             message = f"{value!r} is no {name}"
-            raise UsageError(message, where="--vary", fix=f"use one of {', '.join(_OPTIONS[name])}")
+            raise UsageError(message, where="--vary", fix=f"use one of {', '.join(_OPTIONS[name].values())}")
         return Variant(change=Change(name, value), options=((name, value),))
     if name == "release":
         try:

@@ -77,7 +77,7 @@ class _Steps:
         limit: int,
         before: Mapping[tuple[int, int], _Held],
     ) -> None:
-        self._state, self._decision, self._limit = state, decision, limit
+        self._state, self._limit = state, limit
         self._learned = frozenset(decision.took_over)
         self._owner = {task: old for (task, _), old in before.items() if old.role is Role.ACTIVE}
 
@@ -101,7 +101,7 @@ class _Steps:
         restores, owner = self._restores(task, instance), self._owner.get(task)
         stateful = self._state.group.stateful_flags[task]
         caught_up = restores == 0 or (restores is not None and is_caught_up(restores, self._limit))
-        reason = self._why_starts(task, restores, caught_up=caught_up)
+        reason = self._why_starts(task, instance, restores, caught_up=caught_up)
         if owner is None and old is not None:
             return Promote(self._id(task), self._seat(old), self._seat(new), caught_up, restores, reason)
         from_ = None if owner is None else self._seat(owner)
@@ -120,15 +120,22 @@ class _Steps:
     def _why_given_up(self, task: int) -> Reason:
         return Reason(ReasonCode.LEARNED if task in self._learned else ReasonCode.MOVES_AT_ONCE)
 
-    def _why_starts(self, task: int, restores: int | None, *, caught_up: bool) -> Reason:
+    def _why_starts(self, task: int, instance: int, restores: int | None, *, caught_up: bool) -> Reason:
         if task in self._learned:
             return Reason(ReasonCode.LEARNED, restores, self._limit)
         if not self._state.group.stateful_flags[task]:
             return Reason(ReasonCode.STATELESS_EVENED_OUT)
-        code = ReasonCode.TARGET_CAUGHT_UP if caught_up else ReasonCode.NO_STATE_ANYWHERE
-        if not caught_up and self._decision.rule[task] in "cd":
-            code = ReasonCode.MOST_CAUGHT_UP
+        code = ReasonCode.TARGET_CAUGHT_UP if caught_up else self._why_cold(task, instance)
         return Reason(code, restores, self._limit)
+
+    def _why_cold(self, task: int, instance: int) -> ReasonCode:
+        """Say why a task starts on an instance whose copy is not caught up."""
+        whole = self._state.group.tasks[task].end_offset_sum
+        left = {copy.instance: copy.remaining for copy in self._state.copies[task]}
+        closest = min(left.values(), default=whole)
+        if closest >= whole:
+            return ReasonCode.NO_STATE_ANYWHERE
+        return ReasonCode.MOST_CAUGHT_UP if left.get(instance) == closest else ReasonCode.TARGET_WARMS_UP
 
     def _restores(self, task: int, instance: int) -> int | None:
         definition = self._state.group.tasks[task]

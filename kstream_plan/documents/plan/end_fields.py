@@ -12,7 +12,7 @@ from kstream_plan.documents.codec import (
 from kstream_plan.documents.plan.group_fields import FORM
 from kstream_plan.documents.records import Field
 from kstream_plan.model import Partition
-from kstream_plan.plans.end import EndConsumer, EndCopy, EndInstance, EndRate, EndTask, PlanEnd
+from kstream_plan.plans.end import EndConsumer, EndCopy, EndInput, EndInstance, EndRate, EndTask, PlanEnd
 
 _MAYBE = or_null(WHOLE)
 _RATE = replace(NUMBER, schema={"type": "number", "minimum": 0})
@@ -33,6 +33,7 @@ FORM.record(
 )
 FORM.record(EndRate, of="A process id, or a task id.", per_second=_RATE)
 FORM.record(EndTask)
+FORM.record(EndInput, records="Records that its changelogs grow by once the input is processed.")
 END = FORM.record(
     PlanEnd,
     "The group at the last decision: what is needed to plan on from there (show --as-snapshot) and is not in "
@@ -47,6 +48,16 @@ END = FORM.record(
     tasks=Field(
         description="Partitions with their racks, where those decide; left out if they do not.",
         missing=(),
+        left_out=True,
+    ),
+    unprocessed=Field(
+        description="Input that waits while its task restores, or that the snapshot had; left out if there is none.",
+        missing=(),
+        left_out=True,
+    ),
+    stores=Field(
+        description="Where the stores of tasks are; left out if that is unknown.",
+        missing=None,
         left_out=True,
     ),
 )

@@ -52,6 +52,8 @@ def end_snapshot(plan: Plan) -> dict[str, Any]:
     }
     if at.known:
         row["captured_at"] = at.time(end.at_ms)
+    if end.stores is not None:
+        row["stores"] = end.stores
     if end.streams_version is not None:
         row["streams_version"] = end.streams_version
     if end.goes_on:
@@ -76,7 +78,7 @@ class _At:
 
 def _tasks(plan: Plan, end: PlanEnd) -> list[dict[str, Any]]:
     partitions = {task.task_id: (task.source_partitions, task.changelog_partitions) for task in end.tasks}
-    rows = []
+    unprocessed, rows = dict(end.unprocessed), []
     for task in plan.group.tasks:
         task_id = str(task.task_id)
         sources, changelogs = partitions.get(task_id, (task.source_partitions, ()))
@@ -86,6 +88,8 @@ def _tasks(plan: Plan, end: PlanEnd) -> list[dict[str, Any]]:
         row["source_partitions"] = _partitions(sources)
         if changelogs:
             row["changelog_partitions"] = _partitions(changelogs)
+        if task_id in unprocessed:  # a record of input is taken to write one to each changelog
+            row["input_lag"] = -(-unprocessed[task_id] // max(1, len(changelogs)))
         rows.append(row)
     return rows
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from kstream_plan.answers import check
 from kstream_plan.answers.check import PlanPart, Warned, WordedFinding, WordedPlan
 from kstream_plan.model.note import Command, Note, Remarks
-from kstream_plan.plans.caught_up_evidence import settled_by
 from kstream_plan.policy.findings import CheckedPlan, Status
 from kstream_plan.policy.next_command import next_command
-from kstream_plan.render.check.wording import sentence, undecided_starts
+from kstream_plan.render.check.wording import sentence, settled_by
 from kstream_plan.render.text.names import Names
 
 report_of = check.report_of
@@ -21,7 +20,7 @@ def part_of(checkup: CheckedPlan, warnings_too: bool, command: Command = str) ->
         WordedFinding(
             finding,
             "" if finding.status is Status.PASSED else sentence(finding, plan, names),
-            settled_by(undecided_starts(finding, plan)),
+            settled_by([finding], plan),
         )
         for finding in checkup.findings
     ]

@@ -45,7 +45,7 @@ def part_of(checkup: CheckedPlan, warnings_too: bool) -> Element:
     suite.set("failures", str(results["failure"]))
     suite.set("errors", "0")
     suite.set("skipped", str(results["skipped"]))
-    ElementTree.SubElement(suite, "system-out").text = printable(figures(checkup.plan))
+    ElementTree.SubElement(suite, "system-out").text = printable(figures(checkup.plan, checkup.draws))
     return suite
 
 

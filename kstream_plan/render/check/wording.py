@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kstream_plan.model import WorkId
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.connect_group import WORKER_SILENT
 from kstream_plan.model.not_modelled import NEWER_UNREAD, NOT_MODELLED, RELEASE_NOT_MODELLED
-from kstream_plan.plans import MemberLeft, Plan
-from kstream_plan.plans.caught_up_evidence import Known, UnprovenStart, would_tell
+from kstream_plan.plans import MemberLeft, Plan, caught_up_evidence
+from kstream_plan.plans.caught_up_evidence import Known, UnprovenStart
 from kstream_plan.plans.longest_pause import PAUSE_RULES, longest_pause
-from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_NOT_SAVED, ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED
-from kstream_plan.plans.simulated import OverDraws
+from kstream_plan.plans.plan import (
+    ENDS_NOT_PLAYED,
+    ENDS_NOT_SAVED,
+    ENDS_OF_OTHERS_NOT_PLAYED,
+    NOT_PLAYED,
+    RATES_TELL,
+)
+from kstream_plan.plans.simulated import OverDraws, more_may_follow
 from kstream_plan.plans.timeline import cold_starts_of
 from kstream_plan.policy.findings import CheckedPlan, Finding
-from kstream_plan.policy.limits import WITH_TARGET, LimitValue, Percent, TagCounts
+from kstream_plan.policy.limits import ALWAYS, WITH_TARGET, LimitValue, Percent, TagCounts
 from kstream_plan.policy.rules import RULES, Kind
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, duration_range, generation, name_list, span_to, utc
@@ -68,7 +74,7 @@ def origin(checkup: CheckedPlan) -> str:
     return f"{generation_text}, {age} {'old' if checkup.age_ms >= 0 else 'ahead of the clock'}{begins}"
 
 
-def figures(plan: Plan) -> str:
+def figures(plan: Plan, draws: OverDraws | None = None) -> str:
     """Return a plan in a few figures: ``about 11m, 20 moves, no cold starts``; for Connect what is unassigned."""
     summary = plan.summary
     if not plan.rounds:
@@ -81,9 +87,10 @@ def figures(plan: Plan) -> str:
         pauses = f"{at_once:,} unassigned at once, at most {duration(longest_ms)} each"
         return f"{length}, {count(summary.moves, 'move')}, {pauses}"
     least, most = plan.ends("cold_handovers")
-    cold = "no cold starts in this simulation" if plan.or_more else "no cold starts"
+    is_open = more_may_follow(plan, draws)
+    cold = "no cold starts in this simulation" if is_open else "no cold starts"
     if most:
-        cold = f"{span_to(least, most)}{plan.or_more} cold {'start' if most == 1 else 'starts'}"
+        cold = f"{span_to(least, most, is_open=is_open)} cold {'start' if most == 1 else 'starts'}"
     tasks = {plan.group.tasks[start.task].task_id for start in cold_starts_of(plan)} if most else set()
     tasks.update(start.task_id for start in plan.unproven_starts)
     if most == summary.cold_handovers + len(plan.unproven_starts):  # else another outcome has the most
@@ -102,7 +109,8 @@ def figures(plan: Plan) -> str:
 
 def all_figures(checkup: CheckedPlan) -> str:
     """Return the figures of what was checked, with what they are of and what limits none of them."""
-    texts, draws = figures(checkup.plan), checkup.draws
+    draws = checkup.draws
+    texts = figures(checkup.plan, draws)
     if draws is not None and draws.number == 1:
         texts += " (one random simulation of many)"
     elif draws is not None:
@@ -147,7 +155,7 @@ def sentence(finding: Finding, plan: Plan, names: Names) -> str:
     if not finding.offences:
         return _kept_plan(finding, plan)
     parts = _circumstances(finding, plan, names)
-    parts += [f"{text[0].lower()}{text[1:-1]}" for text in would_tell(undecided_starts(finding, plan))]
+    parts += [f"{text[0].lower()}{text[1:-1]}" for text in would_tell([finding], plan)]
     parts += [f"cure: {', '.join(cure(finding, plan))}"] if finding.cure else []
     figure = comparison(finding, plan, names)
     return f"{figure}: {'; '.join(parts)}" if parts else figure
@@ -158,6 +166,33 @@ def undecided_starts(finding: Finding, plan: Plan) -> tuple[UnprovenStart, ...]:
     if finding.answer is not Answer.UNKNOWN or finding.rule not in _ABOUT_COLD_STARTS:
         return ()
     return tuple(start for start in plan.unproven_starts if start.evidence.known is Known.UNKNOWN)
+
+
+def settled_by(findings: Iterable[Finding], plan: Plan) -> list[str]:
+    """Return the options that would tell whether rules are kept of which that is unknown."""
+    findings = list(findings)
+    starts = dict.fromkeys(start for finding in findings for start in undecided_starts(finding, plan))
+    unknown = (finding for finding in findings if finding.answer is Answer.UNKNOWN)
+    options = (option for finding in unknown for option in _tells_what_else(finding, plan))
+    return list(dict.fromkeys([*caught_up_evidence.settled_by(starts), *options]))
+
+
+def _tells_what_else(finding: Finding, plan: Plan) -> Sequence[str]:
+    """Return the options that would simulate what was not, or tell whether a plan settles."""
+    codes = {note.code for note in plan.warnings}
+    if finding.measured is None and codes.intersection((ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED)):
+        return ("--set ranges=true",)
+    if finding.rule != ALWAYS:
+        return ()
+    if plan.unsettled_in_memory is not None:
+        return caught_up_evidence.STORES_TELL
+    return () if plan.may_not_settle is None else RATES_TELL
+
+
+def would_tell(findings: Iterable[Finding], plan: Plan) -> list[str]:
+    """Return the same as a sentence; none if no option would."""
+    options = settled_by(findings, plan)
+    return caught_up_evidence.to_find_out(options, RATES_TELL[0] if RATES_TELL[0] in options else "")
 
 
 def cure(finding: Finding, plan: Plan) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.note import Remarks
-from kstream_plan.plans.caught_up_evidence import would_tell
 from kstream_plan.policy.findings import CheckedPlan, Finding, Status, Tally
 from kstream_plan.policy.limits import ALWAYS, WITH_TARGET
 from kstream_plan.policy.next_command import next_command
@@ -64,12 +63,7 @@ def _sentence(checkup: CheckedPlan, answer: Answer, *, warnings_too: bool) -> st
     if not violations:
         parts += _nothing_broken(checkup, mild_violations, rules - waivers, warnings_too=warnings_too)
     parts += _violations(violations, lambda number: _of_rules(number, rules))
-    starts = dict.fromkeys(
-        start
-        for finding in (*violations, *mild_violations)
-        for start in wording.undecided_starts(finding, checkup.plan)
-    )
-    parts += would_tell(starts)
+    parts += wording.would_tell((*violations, *mild_violations), checkup.plan)
     parts += _violations(mild_violations, lambda number: f"{count(number, 'rule')} of level warning {is_are(number)}")
     if answer is not Answer.NO and any(finding.likely for finding in checkup.of(Status.PASSED)):
         parts.append(

@@ -109,7 +109,7 @@ def _relief(alternative: Alternative) -> str:
 
 def _count(alternative: Alternative, figure: Range) -> str:
     """Return a number; of what does not settle, only a lower bound is known."""
-    return count_range(*figure) if alternative.settles else f"at least {figure.least:,}"
+    return count_range(*figure, is_open=not alternative.settles)
 
 
 def _lasted(alternative: Alternative, figure: Range) -> str:
@@ -122,10 +122,6 @@ def _pause(alternative: Alternative) -> str:
     pause = longest_pause(alternative.plan, alternative.draws)
     is_open = pause.most_ms is None or not alternative.settles
     return pause_text(pause.ms, pause.least_ms, pause.most_ms or pause.ms, is_open=is_open)
-
-
-def _cold_starts(alternative: Alternative, starts: Range) -> str:
-    return f"{_count(alternative, starts)}{alternative.plan.or_more * alternative.settles}"
 
 
 def _figure(name: str, field: str, show: Callable[[Alternative, Range], str] = _count) -> Figure:
@@ -157,7 +153,7 @@ _OF_STATE = (
     _figure("Stateful moves", "moves"),
     Figure("Longest pause of a task, summed", _pause, lambda way: longest_pause(way.plan, way.draws).most_ms),
     _figure("Most tasks paused at once", "paused_tasks_at_once"),
-    _figure("Cold starts", "cold_handovers", _cold_starts),
+    _figure("Cold starts", "cold_handovers"),
     _figure("Records to restore", "restored_records"),
     _figure(_EXTRA, "extra_copies"),
     _figure("Restores begun at once", "most_restores_begun"),

@@ -105,6 +105,8 @@ def _table_note(selection: Sequence[Result]) -> Iterator[str]:
         yield "Where the restore rate is unknown, each copy is assumed to be caught up at the next probe."
     if any(result.outcome in ("cyclic", "unfinished") for result in selection):
         yield "What is cyclic or unfinished goes on: its figures are at least those shown."
+    if any(result.outcome == "moving" and not result.settles_surely for result in selection):
+        yield "What is uncertain may go on: its figures may be larger."
     times = sorted({utc(result.captured_at) for result in selection if result.captured_at is not None})
     if times:
         span = times[0] if len(times) == 1 else f"{times[0]} to {times[-1]}"
@@ -180,7 +182,7 @@ def _cold(result: Result) -> Cell:
             return text_cell("unknown", "unknown")
         return _NONE if result.outcome == "settled" else text_cell("0")
     likely = _first(result.cold_handovers_likely, most)
-    text = f"{_bound(result, 'cold')}{count_range(likely, least, most)}"
+    text = count_range(likely, least, most, is_open=is_least(result, "cold"))
     return text_cell(text, "bad" if likely else "unknown")
 
 

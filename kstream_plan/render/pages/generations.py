@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kstream_plan.model.times import format_time
 from kstream_plan.render.page import Column, Line, Page, Row, Table, as_sentence, columns_of, text_cell, text_row
 from kstream_plan.render.text.escape import printable
-from kstream_plan.render.text.numbers import count, duration, utc, utc_pair
+from kstream_plan.render.text.numbers import count, duration, span_to, utc, utc_pair
 from kstream_plan.snapshots.connect_log.history import ConnectEntry
 
 
@@ -143,9 +143,10 @@ def _is_partial(entry: ConnectEntry) -> bool:
 
 
 def _connect_row(entry: ConnectEntry, time: str | None) -> Row:
-    plus, minus = (" or more", " or less" if entry.unrun else "") if _is_partial(entry) else ("", "")
-    counts = (f"{number:,}{plus}" for number in (entry.workers, entry.lost, entry.given))
-    idle = text_cell(f"{entry.unrun:,}{minus}", "unknown" if entry.unrun else "plain")
+    is_open = _is_partial(entry)
+    counts = (span_to(number, number, is_open=is_open) for number in (entry.workers, entry.lost, entry.given))
+    at_most = "at most " * (is_open and entry.unrun > 0)
+    idle = text_cell(f"{at_most}{entry.unrun:,}", "unknown" if entry.unrun else "plain")
     delay = duration(entry.delay_ms) if entry.delay_ms else ""
     return text_row(_time(time), f"{entry.generation:,}", printable(entry.leader), *counts, idle, delay)
 

@@ -9,6 +9,7 @@ from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.activity import Activity
 from kstream_plan.plans.longest_pause import longest_pause, pause_parts
+from kstream_plan.plans.simulated import more_may_follow
 from kstream_plan.render.page import Fact, Tone
 from kstream_plan.render.pages.plan_rounds import TRIGGER_WORDS, trigger_word
 from kstream_plan.render.pages.plan_view import PlanView
@@ -150,14 +151,13 @@ def _stateless_moves(view: PlanView) -> Fact:
 def cold_fact(view: PlanView) -> Fact:
     """Return how many tasks start cold, at least and at most."""
     plan, cold = view.plan, view.figure("cold_handovers")
+    is_open = more_may_follow(plan, view.draws)
     if not cold.most:
-        return Fact("cold", "Cold starts", "none" if plan.tells_ends else "none in this simulation")
+        return Fact("cold", "Cold starts", "none in this simulation" if is_open else "none")
     slowest = view.figure("max_cold_restore_ms")
     lasts = f", the slowest restores for about {duration_range(*slowest)}" if slowest.most else ""
-    if cold.least == cold.most:
-        return Fact("cold", "Cold starts", f"{cold.most:,}{plan.or_more}{lasts}", "bad")
     tone: Tone = "bad" if cold.median else "unknown"
-    return Fact("cold", "Cold starts", f"{cold.median:,} ({span_to(cold.least, cold.most)}{plan.or_more}){lasts}", tone)
+    return Fact("cold", "Cold starts", f"{count_range(*cold, is_open=is_open)}{lasts}", tone)
 
 
 def pause_fact(view: PlanView) -> Fact:

@@ -24,7 +24,7 @@ def plan_sentences(view: PlanView) -> tuple[str, ...]:
     first = " ".join(filter(None, parts))
     off_target = without_target(view.plan)
     target = "" if off_target is None else as_sentence(off_target.message)
-    return tuple(filter(None, (target, first, " ".join([*_random(view), *_unknown_ends(view)]))))
+    return tuple(filter(None, (target, first, " ".join([*_random(view), *unknown_ends(view)]))))
 
 
 def settled_sentences(view: PlanView) -> tuple[str, ...]:
@@ -39,7 +39,7 @@ def settled_sentences(view: PlanView) -> tuple[str, ...]:
         first = f"{verdict}, unless a delay runs or a worker has gone: REST does not tell."
     else:
         first = f"The group is settled. {verdict}: no moves, no pauses{', no probes' if plan.probes else ''}."
-    return (" ".join([first, *_may_change(view), *_unknown_ends(view)]),)
+    return (" ".join([first, *_may_change(view), *unknown_ends(view)]),)
 
 
 def _may_change(view: PlanView) -> Iterator[str]:
@@ -176,7 +176,7 @@ def _random(view: PlanView) -> Iterator[str]:
     yield f"Shown is a typical one of {simulations}; ranges are over all{not_settled}."
 
 
-def _unknown_ends(view: PlanView) -> Iterator[str]:
+def unknown_ends(view: PlanView) -> Iterator[str]:
     """Yield that more may happen than was simulated, or that other outcomes were not."""
     if any(note.code == BACK_BEFORE_FENCED for note in view.plan.assumptions):
         yield "More may move, and start cold, than was simulated: all figures are lower bounds."

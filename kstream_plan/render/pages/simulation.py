@@ -9,7 +9,7 @@ from kstream_plan.documents.frameworks import kafka_name
 from kstream_plan.model.settings import SETTINGS_IN_FORCE
 from kstream_plan.plans import Plan
 from kstream_plan.plans.loads import busiest, relief_ms
-from kstream_plan.plans.simulated import EventOutcome, Simulation, WhatIf
+from kstream_plan.plans.simulated import EventOutcome, Simulation, WhatIf, more_may_follow
 from kstream_plan.render.page import Cell, Row, Table, Tone, columns_of, text_cell, text_row
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.pages.scenario_events import event_text
@@ -64,7 +64,9 @@ def _event_row(outcome: EventOutcome, may_restore: bool, end_ms: float, view: Pl
         event_text(outcome.event, view.names),
         f"{outcome.rebalances:,}",
         f"{'at least ' if may_restore and warm else ''}{warm}",
-        text_cell(f"{span_to(outcome.cold_handovers, most)}{view.plan.or_more * bool(most)}", tone),
+        text_cell(
+            span_to(outcome.cold_handovers, most, is_open=bool(most) and more_may_follow(view.plan, view.draws)), tone
+        ),
         balanced,
     )
 
@@ -111,7 +113,10 @@ def _now_row(view: PlanView, setting: str) -> Row:
     summary, cold = plan.summary, view.figure("cold_handovers")
     last = [duration(summary.paused_task_ms), f"{summary.moves:,}"]
     if not plan.is_of_workers:
-        last = [count_range(*view.figure("peak_extra_copies")), f"{span_to(cold.least, cold.most)}{plan.or_more}"]
+        last = [
+            count_range(*view.figure("peak_extra_copies")),
+            span_to(cold.least, cold.most, is_open=more_may_follow(plan, view.draws)),
+        ]
     may_not_settle = not view.figure("settles").least
     lasts = _lasts(plan.verdict.kind, _duration(*view.figure("duration_ms")), may_not_settle=may_not_settle)
     name = f"{setting_text(setting, getattr(plan.config, setting))} (now)"
@@ -128,7 +133,7 @@ def _what_if_row(what_if: WhatIf, view: PlanView) -> Row:
     goes_on = what_if.may_not_settle or what_if.verdict in ("cyclic", "unfinished")
     cold_starts = f"at least {what_if.cold_handovers:,}"
     if most is not None:
-        cold_starts = f"{span_to(what_if.cold_handovers, most)}{' or more' if is_empty or goes_on else ''}"
+        cold_starts = span_to(what_if.cold_handovers, most, is_open=is_empty or goes_on)
     last = [Cell((f"{what_if.peak_extra_copies:,}",)), Cell((cold_starts,), tone=cold)]
     if what_if.paused_task_ms is not None:
         last = [text_cell(duration(what_if.paused_task_ms)), text_cell(f"{what_if.moves:,}")]

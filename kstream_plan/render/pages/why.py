@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from kstream_plan.model.holding_changes import apart_from_stateless
 from kstream_plan.plans.note_codes import EXPERT_CODES
 from kstream_plan.plans.plan import MAYBE_READY
+from kstream_plan.plans.simulated import more_may_follow
 from kstream_plan.plans.why_answers import InstanceAnswer, Share, TaskAnswer, Why, WhyBalance, WhyInstance, WhyTask
 from kstream_plan.render.page import Cell, Fact, Page, Table, Tone, columns_of, remark_lines, text_row
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.pages.plan_facts import balance_fact, duration_fact, moves_fact, rebalances_fact
 from kstream_plan.render.pages.plan_rounds import TRIGGER_WORDS
-from kstream_plan.render.pages.plan_sentences import cause_text
+from kstream_plan.render.pages.plan_sentences import cause_text, unknown_ends
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.pages.rates import rates_text
 from kstream_plan.render.pages.simulation import what_ifs_table
@@ -59,6 +60,7 @@ def _page_of_one(answers: Why, view: PlanView) -> Page:
         sentences.append(_instance_sentence(instance, names))
         facts += _instance_facts(instance, answers, names)
         copies += [copy for copy in instance.waiting if copy not in copies]
+    sentences += _doubts(view)
     tables += waiting_table(copies, answers, names)
     tables += [_steps_table(task, answers, names)] if task is not None and task.steps else []
     rates = rates_text(answers.plan) if copies or answers.goes_by_rates else ""
@@ -87,6 +89,8 @@ def _tone(answers: Why) -> Tone:
     plan = answers.plan
     if plan.verdict.kind != "settled":
         return "bad"
+    if more_may_follow(plan, None):
+        return "unknown"
     return "good" if answers.probing.next_ms is None and not answers.probing.handed_over else "unknown"
 
 
@@ -95,6 +99,8 @@ def _in_short(answers: Why) -> str:
         return "what was decided, and why"
     if answers.plan.verdict.kind != "settled":
         return "why it does not settle"
+    if answers.probing.next_ms is None and answers.plan.may_not_settle is not None:
+        return "may not settle"
     return "settled" if answers.probing.next_ms is None and not answers.probing.handed_over else "why it still probes"
 
 
@@ -148,6 +154,14 @@ def _next(answers: Why, view: PlanView) -> Iterator[str]:
     if plan.verdict.kind != "settled":
         reason = view.names.escape_message(plan.verdict.reason)
         yield f"The group does not settle: {reason}.{cause_text(view)}"
+    yield from _doubts(view)
+
+
+def _doubts(view: PlanView) -> Iterator[str]:
+    """Yield that the group may not settle, and that other outcomes were not simulated."""
+    if view.plan.may_not_settle is not None:
+        yield f"{view.plan.may_not_settle}."
+    yield from unknown_ends(view)
 
 
 def _facts(answers: Why, view: PlanView) -> Iterator[Fact]:

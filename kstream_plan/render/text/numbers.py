@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kstream_plan.model.note import count as count  # noqa: PLC0414 - it is looked for among the numbers
+from kstream_plan.model.note import count_range as count_range  # noqa: PLC0414 - so are ranges
 from kstream_plan.model.note import name_list as name_list  # noqa: PLC0414 - so is this
+from kstream_plan.model.note import span_to as span_to  # noqa: PLC0414 - and this
 from kstream_plan.model.times import at_least as at_least  # noqa: PLC0414 - so is this
 from kstream_plan.model.times import at_most as at_most  # noqa: PLC0414 - so is this
 from kstream_plan.model.times import duration as duration  # noqa: PLC0414 - so is this
@@ -72,16 +74,6 @@ def pause_text(likely_ms: int, least_ms: int, most_ms: int, *, is_open: bool = F
 def range_text(least_ms: int, most_ms: int) -> str:
     """Return both ends of a time; empty if they are the same."""
     return f"{duration(least_ms)} to {duration(most_ms)}" if least_ms < most_ms else ""
-
-
-def count_range(likely: int, least: int, most: int) -> str:
-    """Return a count with the ends of what it may be: ``20 (18 to 21)``."""
-    return with_range(f"{likely:,}", f"{least:,}", f"{most:,}")
-
-
-def span_to(least: int, most: int) -> str:
-    """Return ``4`` or ``4 to 5``."""
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 def arrow(*values: int | str) -> str:

@@ -30,6 +30,7 @@ from kstream_plan.model import (
 )
 from kstream_plan.model.scenario import Leave, Return, Scenario
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
+from kstream_plan.model.snapshot import Stores
 from kstream_plan.plans import Plan, Trigger
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
@@ -173,7 +174,7 @@ def holds_copies_of_unknown_size(cut: Plan) -> bool:
 
 
 def has_input_that_waits(cut: Plan) -> bool:
-    """Tell whether who ran a task was restoring it: what came meanwhile is written later, and no snapshot tells it."""
+    """Tell whether who ran a task was restoring it: what came meanwhile is written later, when is not in a snapshot."""
     return any(records and ran for records, ran, _ in copies_to_restore(cut))
 
 
@@ -246,6 +247,34 @@ def test_who_has_joined_is_there_at_the_end_and_who_has_left_is_not() -> None:
     assert end.decision.generation == made.rounds[-1].generation
     assert plan(end).rounds == ()
     assert goes_on(snapshot, Scenario(events=(gone,)), 2)[1]
+
+
+@pytest.mark.parametrize("stores", [None, "persistent", "in-memory", "mixed"])
+def test_where_stores_are_is_known_at_the_end_as_before(stores: Stores | None) -> None:
+    snapshot, scenario = scale_out_of("scale-out", 400.0, 5.0)
+    [saved] = read_plans(plan_json(plan(replace(snapshot, stores=stores), scenario=scenario)).encode(), "plan.json")
+    assert end_of(saved).stores == stores
+
+
+@pytest.mark.parametrize("strategy", ["none", "min_traffic"])
+def test_input_that_the_snapshot_had_to_process_may_still_be_unprocessed_at_the_end(strategy: str) -> None:
+    snapshot, scenario = scale_out_of("scale-out", 400.0, 5.0)
+    [task, *_] = snapshot.state.group.stateful
+    config = replace(snapshot.config, rack_aware_assignment_strategy=strategy)
+    snapshot = replace(snapshot, input_lags={task: 70_000}, config=config)
+    [saved] = read_plans(plan_json(plan(snapshot, scenario=scenario)).encode(), "plan.json")
+    task_ids = {str(saved.group.tasks[each].task_id): records for each, records in end_of(saved).unwritten.items()}
+    assert task_ids == {str(snapshot.state.group.tasks[task].task_id): snapshot.unwritten[task]}
+    assert "input-behind" in [note.code for note in plan(end_of(saved), replay=True).warnings]
+
+
+def test_input_that_waits_for_a_task_that_restores_is_unprocessed_at_the_end() -> None:
+    rates = Rates(restore_per_instance=400.0, produce_per_task=300.0)
+    snapshot = two_threads(rates, 5_000_000, (True, False), [Holding(active=(1,)), Holding()], (), ())
+    made = plan(snapshot, max_rounds=2, ranges=False, floor=False)
+    assert has_input_that_waits(made)
+    written_meanwhile = 300 * made.rounds[-1].at_ms // 1000
+    assert end_of(made).unwritten == {0: written_meanwhile}
 
 
 def test_what_comes_after_the_end_is_counted() -> None:

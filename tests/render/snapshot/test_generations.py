@@ -64,4 +64,4 @@ def test_what_cannot_be_planned_from_is_a_note() -> None:
     ]
     assert page.tables[0].rows[0].cells[6].tone == "unknown"
     rows = [[cell.items[0] for cell in row.cells[3:7]] for row in page.tables[0].rows]
-    assert rows == [["3", "2", "0", "2"], ["3 or more", "2 or more", "0 or more", "2 or less"]]
+    assert rows == [["3", "2", "0", "2"], ["at least 3", "at least 2", "0 or more", "at most 2"]]

@@ -71,6 +71,8 @@ def test_a_bound_is_never_more_than_it_is_and_a_wait_never_less(milliseconds: in
 def test_counts_and_lists() -> None:
     assert [count(58_000), count(1, "task"), count(2, "copy", "copies")] == ["58,000", "1 task", "2 copies"]
     assert [span_to(4, 4), span_to(4, 1_500)] == ["4", "4 to 1,500"]
+    ends = ((0, 0), (4, 4), (0, 4))
+    assert [span_to(*both, is_open=True) for both in ends] == ["0 or more", "at least 4", "0 to 4 or more"]
     assert [number_range(4, 4), number_range(4, 5)] == ["4", "4–5"]
     assert name_list(["a", "b", "c", "d"]) == "a, b, c, d"
     assert name_list(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"

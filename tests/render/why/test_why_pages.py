@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
@@ -69,6 +70,23 @@ def test_what_people_see(name: str) -> None:
         above, _, _ = to_table(found, width=width).partition("\nNext: ")  # what is copied is not wrapped
         assert max(map(cell_len, above.splitlines())) <= width
     validator("why").validate(json.loads(to_json(found)))
+
+
+def _joined_with_unknown_stores() -> Snapshot:
+    row = json.loads((Path(__file__).parents[2] / "safe" / "mem-endless" / "before.json").read_text())
+    consumers = [{"consumer_id": f"pod-3-StreamThread-{number}"} for number in (1, 2)]
+    row["instances"].append({"process_id": "11111111-571c-4eee-96be-fa395e3c536c", "consumers": consumers})
+    return snapshot_from_row(row, "joined.json")
+
+
+def test_the_first_sentences_say_that_the_group_may_not_settle() -> None:
+    joined = _joined_with_unknown_stores()
+    for answers in (why(joined, other_settings=False), why(joined, task_id=TaskId(0, 3), other_settings=False)):
+        assert answers.plan.may_not_settle is not None
+        assert answers.plan.may_not_settle in " ".join(page_of(answers).sentences)
+    assert page_of(why(joined, other_settings=False)).tone == "unknown"
+    sure = why(replace(joined, stores="persistent"), other_settings=False)
+    assert "may not settle" not in " ".join(page_of(sure).sentences)
 
 
 def test_what_is_assumed_of_rebalances_is_left_out_where_none_follows() -> None:
