@@ -141,24 +141,24 @@ class FleetRun(Generic[Item, Result]):
 
     def start_workers(self, applications: int, context: SparkContext) -> AbstractContextManager[None]:
         """Start Python workers, as long as the context lasts, if so many applications are surely worth it."""
-        if not _is_worth(applications * _LEAST_MS, context):
-            return nullcontext()
-        from kstream_plan.snapshots.spark.executors import workers_started  # noqa: PLC0415 - loads Spark
+        from kstream_plan.snapshots.spark.executors import executor_cores, workers_started  # noqa: PLC0415 - loads Spark
 
+        if not _is_worth(applications * _LEAST_MS, executor_cores(context)):
+            return nullcontext()
         return workers_started(context, self._on_batch, [])
 
     def __call__(self, outcomes: Iterator[Outcome], context: SparkContext) -> Sequence[Outcome]:
         """Do the work on the executors if it is much; return what is left to :meth:`run`."""
-        results = self._results
+        from kstream_plan.snapshots.spark.executors import executor_cores, on_executors  # noqa: PLC0415 - loads Spark
+
+        results, cores = self._results, executor_cores(context)
         outcomes, work_ms = self._note_each(outcomes), 0.0
         first_outcomes: list[Outcome] = []
-        while results is None and (len(first_outcomes) < 2 or not _is_worth(work_ms, context)):
+        while results is None and (len(first_outcomes) < 2 or not _is_worth(work_ms, cores)):
             if (outcome := next(outcomes, None)) is None:
                 return first_outcomes
             first_outcomes.append(outcome)
             work_ms += self._job.cost_ms(outcome) if isinstance(outcome, Snapshot) else 0
-        from kstream_plan.snapshots.spark.executors import executor_cores, on_executors  # noqa: PLC0415 - loads Spark
-
         queue, errors = self._prepare(chain(first_outcomes, outcomes))
         target = None if results is None else results.open_data_set(context)
         self._settings.files.check_used(self.older)
@@ -282,11 +282,9 @@ class FleetRun(Generic[Item, Result]):
         self._sizes.append(len(packed_line))
 
 
-def _is_worth(work_ms: float, context: SparkContext) -> bool:
-    """Tell whether several cores are sooner done with so much work, though Python workers have to start."""
-    from kstream_plan.snapshots.spark.executors import executor_cores  # noqa: PLC0415 - loads Spark
-
-    return work_ms * (1 - 1 / executor_cores(context)) >= WORTH_MS
+def _is_worth(work_ms: float, cores: int) -> bool:
+    """Tell whether so many cores are sooner done with so much work, though Python workers have to start."""
+    return work_ms * (1 - 1 / cores) >= WORTH_MS
 
 
 def _run_packed(work: Callable[[Item, JobContext], Result], item: Item) -> PackedResult[Result]:
