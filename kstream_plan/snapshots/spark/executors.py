@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -23,11 +24,13 @@ from kstream_plan.version import __version__
 #: What is done with a batch: by its name in the worker, so that a function of a module, or a ``partial`` of one.
 OnBatch: TypeAlias = Callable[[Any], list[bytes]]
 
-#: batches that were fetched, batches in all
+#: how much is fetched, and of how much
 OnFetched: TypeAlias = Callable[[int, int], None]
 
 #: So many batches for each core are under way, or wait to be fetched: while one takes long, the cores have others.
 _BATCHES_PER_CORE = 4
+#: In so many jobs of Spark's at most: each takes a thread here, and one in Java.
+_JOBS = 64
 
 
 def executor_cores(context: SparkContext) -> int:
@@ -57,18 +60,21 @@ class BatchRun:
         Raises:
             SparkError: Spark gave up, or there is no room for a batch.
         """
-        numbers = iter(range(len(self._batches)))
+        at_once = _BATCHES_PER_CORE * executor_cores(self._context)
+        size = math.ceil(at_once / _JOBS)
+        parts = [self._batches[first : first + size] for first in range(0, len(self._batches), size)]
+        on_fetched(0, len(parts))
         with explained({}, executor_failure):
-            begun = (self._pool.submit(self._run, self._data_of(number), lighter) for number in numbers)
-            under_way = deque(islice(begun, _BATCHES_PER_CORE * executor_cores(self._context)))
-            for number in range(len(self._batches)):
+            begun = (self._pool.submit(self._run, self._data_of(part), lighter) for part in parts)
+            under_way = deque(islice(begun, at_once // size))
+            for number in range(1, len(parts) + 1):
                 results = under_way.popleft().result()
                 under_way.extend(islice(begun, 1))
-                on_fetched(number + 1, len(self._batches))
+                on_fetched(number, len(parts))
                 yield from results
 
-    def _data_of(self, number: int) -> RDD[bytes]:
-        worked = self._context.parallelize([self._batches[number]], 1).flatMap(self._work)
+    def _data_of(self, batches: Sequence[Any]) -> RDD[bytes]:
+        worked = self._context.parallelize(batches, len(batches)).flatMap(self._work)
         if self._is_kept:
             self.kept.append(worked.persist(StorageLevel.DISK_ONLY))
         return worked
@@ -115,7 +121,7 @@ def on_executors(
     Raises:
         SparkError: another version or none is installed there.
     """
-    with _jobs(context, _BATCHES_PER_CORE * executor_cores(context)) as pool:
+    with _jobs(context, _JOBS) as pool:
         batch_run = BatchRun(context, pool, _of_this_version(work), batches, is_kept=is_kept)
         try:
             yield batch_run
@@ -127,7 +133,7 @@ def on_executors(
 
 @contextmanager
 def _jobs(context: SparkContext, at_once: int) -> Iterator[ThreadPoolExecutor]:
-    """Give threads for so many jobs of Spark's at once; those that are under way end with the context."""
+    """Give threads for so many jobs of Spark's at most; those that are under way end with the context."""
     group = f"kstream-plan-{uuid.uuid4().hex}"
     pool = ThreadPoolExecutor(at_once, "kstream-plan", context.setJobGroup, (group, "planning"))
     try:
