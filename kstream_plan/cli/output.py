@@ -140,11 +140,17 @@ def written_at_once(path: Path) -> Iterator[IO[str]]:
 
 @contextmanager
 def bytes_written_at_once(path: Path) -> Iterator[BinaryIO]:
-    """Give a file to write to that replaces ``path`` in one step at the end, and leaves it as it was on any error."""
+    """Give a file to write to that replaces ``path`` in one step at the end, and leaves it as it was on any error.
+
+    What is no regular file, as ``/dev/stdout``, gets all of it at the end.
+    """
     try:
         if _is_special(path):
-            with path.open("wb") as file:
+            with tempfile.TemporaryFile() as file:
                 yield file
+                file.seek(0)
+                with path.open("wb") as special:
+                    shutil.copyfileobj(file, special)
             return
         with _atomic_file(path.resolve()) as file:
             yield file

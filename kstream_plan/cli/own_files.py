@@ -39,7 +39,7 @@ def check_replaced(path: Path, place: str, sort: Sort) -> None:
     """Check that a file which is to be written replaces nothing but what this tool wrote, of the same sort."""
     if not path.is_file() or not path.stat().st_size:
         return
-    if not _is_of(sort, _text(path)):
+    if not any(_is_of(sort, read(path)) for read in (_first_line, _text)):
         message = f"is there already, and is no {sort}: it is not replaced"
         raise KstreamPlanError(message, where=place, fix="name another file, or move this one away")
 
@@ -49,6 +49,13 @@ def _is_of(sort: Sort, text: str) -> bool:
         return _OF_A_TARGET.match(text) is not None
     is_snapshot = sort is Sort.SNAPSHOT
     return _is_json(text, snapshots=is_snapshot) or (not is_snapshot and _OF_A_REPORT.match(text) is not None)
+
+
+def _first_line(path: Path) -> str:
+    """Return the first line of a file: of many plans it is one, and all of them are much; empty if it is no text."""
+    with suppress(OSError, UnicodeDecodeError), path.open("rb") as file:
+        return file.readline().decode("utf-8-sig").lstrip()
+    return ""
 
 
 def _text(path: Path) -> str:

@@ -22,6 +22,8 @@ Batch: TypeAlias = list[tuple[int, bytes]]
 _LEVEL = 1
 #: So many of the largest batches, and of the smallest, are as much as a core has to do.
 _BATCHES_PER_CORE = 8, 64
+#: No batch has more items: what comes of some batches for each core is held where all of it is put together.
+_MOST_ITEMS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ def dealt(items: Sequence[bytes], costs: Sequence[float], cores: int) -> list[Ba
     batches: list[Batch] = []
     room = 0.0
     for place, (item, cost) in enumerate(zip(items, costs, strict=True)):
-        if room <= 0:
+        if room <= 0 or len(batches[-1]) == _MOST_ITEMS:
             batches.append([])
             room = min(largest, max(smallest, left / (2 * cores)))
         batches[-1].append((place, item))

@@ -1,28 +1,29 @@
 """A fleet planned by one process and on the executors, in turn: seconds, CPU time each, and that they say the same.
 
 Usage: ``python tests/benchmarks/fleet.py [APPLICATIONS [PAIRS]]`` (default 2,000 and 3). The first of each pair runs
-with ``spark.master=local[1]``, where nothing is spread. Everything is timed, the start of Java too.
+with ``spark.master=local[1]``, where nothing is spread. Everything is timed: the start of Java, Java, Python's workers.
 """
 
 from __future__ import annotations
 
 import os
-import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from tests.helpers.fleets import write_fleet
 
 CORES = len(os.sched_getaffinity(0))
+_SECONDS_BETWEEN_LOOKS = 0.1
 
 
 class Times(NamedTuple):
-    """Seconds by the clock, and of CPU time, Java's too; of executors Python's workers are not in it."""
+    """Seconds by the clock, and of CPU time of all processes, but for what they take after the last look at them."""
 
     clock: float
     cpu: float
@@ -31,14 +32,25 @@ class Times(NamedTuple):
 def times(fleet: Path, master: str, out: Path) -> Times:
     command = [sys.executable, "-m", "kstream_plan", "assign", str(fleet), "-q", "--out", str(out)]
     command += ["--spark-conf", f"spark.master={master}"]
-    start, cpu = time.perf_counter(), _cpu()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return Times(time.perf_counter() - start, _cpu() - cpu)
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
+    cpu: dict[str, float] = {}
+    while process.poll() is None:
+        cpu |= _cpu(process.pid)
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
+    assert process.returncode == 0
+    return Times(time.perf_counter() - start, sum(cpu.values()))
 
 
-def _cpu() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+def _cpu(session: int) -> dict[str, float]:
+    """Return the CPU seconds of each process that belongs to a session."""
+    seconds = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended
+            fields = path.read_text().rpartition(")")[2].split()
+            if int(fields[3]) == session:
+                seconds[path.parent.name] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return seconds
 
 
 def main() -> None:
@@ -55,7 +67,9 @@ def main() -> None:
             ratios.append(alone.clock / spread.clock)
             load = os.getloadavg()[0]
             clock = f"one process {alone.clock:.1f} s, {CORES} cores {spread.clock:.1f} s: {ratios[-1]:.2f} times"
-            print(f"{clock}; alone {1_000 * alone.cpu / applications:.1f} ms of CPU each (load {load:.1f})", flush=True)
+            each = " and ".join(f"{1_000 * run.cpu / applications:.1f}" for run in (alone, spread))
+            busy = spread.cpu / spread.clock / CORES
+            print(f"{clock}; {each} ms of CPU each, {CORES} cores {busy:.0%} busy (load {load:.1f})", flush=True)
         print(f"{applications:,} applications: {statistics.median(ratios):.2f} times as fast")
 
 

@@ -169,7 +169,7 @@ def compiled():
 
 conf = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 with open_context(sys.argv[1], conf) as context, on_executors(context, compiled(), [b""]) as batch_run:
-    print(decision.__file__, *(file.decode() for file in batch_run.fetched()))
+    print(decision.__file__, *(file.decode() for file in batch_run.fetched(lambda *_: None)))
 """
 
 

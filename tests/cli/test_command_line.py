@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 
 from kstream_plan import snapshots
 from kstream_plan.cli import run
+from kstream_plan.cli.output import check_target
 from kstream_plan.documents.plan.files import read_plan_file
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import SnapshotError
@@ -251,6 +253,17 @@ def test_what_this_tool_wrote_is_replaced(reads: Any, tmp_path: Path) -> None:
     for _ in range(2):
         assert run(["show", str(plan), "--as-snapshot", str(tmp_path / "end.json")]) == 0
     assert run(["show", str(plan), "--as-snapshot", str(plan)]) == 1
+
+
+def test_of_many_plans_that_are_replaced_one_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "plans.jsonl"
+    line = f"{plan_json(plan_cases.case('scale-out'))}\n"
+    path.write_text(line * (30_000_000 // len(line)))
+    tracemalloc.start()
+    check_target(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3_000_000
 
 
 def test_a_bad_settings_file_is_found_before_anything_is_read(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -16,7 +17,7 @@ from kstream_plan.cli.actions import fleet_run
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.progress import SILENCE
-from kstream_plan.snapshots.spark.executors import Worked
+from kstream_plan.snapshots.spark.executors import BatchRun
 from tests.helpers.fleets import fleet
 from tests.helpers.mixed_fleets import check_mixed_fleet
 
@@ -74,17 +75,53 @@ def test_the_same_is_said_and_saved(arguments: list[str], applications: str, sai
     assert len(out.read_bytes().splitlines()) == APPLICATIONS
 
 
+@pytest.mark.parametrize("spread", [False, True])
+def test_plans_are_saved_as_they_come_and_the_file_is_there_when_all_are(
+    spread: bool, applications: str, said: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep, sizes = fleet_run.FleetRun._keep, []
+
+    def measured(self: fleet_run.FleetRun[Any, Any], *arguments: Any) -> Any:
+        sizes.append([(file.name, file.stat().st_size) for file in tmp_path.iterdir()])
+        return keep(self, *arguments)
+
+    monkeypatch.setattr(fleet_run.FleetRun, "_keep", measured)
+    said(["assign", applications, "--out", str(tmp_path / "plans")], spread=spread)
+    assert all(name.startswith(".plans.") for [(name, _)] in sizes)
+    assert 0 == sizes[0][0][1] < sizes[-1][0][1]
+    assert [file.name for file in tmp_path.iterdir()] == ["plans"]
+
+
+@pytest.mark.parametrize("spread", [False, True])
+def test_of_an_error_no_part_of_a_file_is_left(spread: bool, applications: str, said: Any, tmp_path: Path) -> None:
+    """Only the first application has such an instance: its answer is there already."""
+    before, pipe = tmp_path / "before", tmp_path / "pipe"
+    said(["assign", applications, "--out", str(before)], spread=False)
+    saved = before.read_bytes()
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        for out in (before, pipe):
+            command = ["drain", applications, "application-00000-0", *NOW, "--out", str(out)]
+            assert said(command, spread=spread)[0] == 1
+        assert os.read(reader, 1) == b""
+    finally:
+        os.close(reader)
+    assert before.read_bytes() == saved
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["before", "pipe"]
+
+
 def test_of_a_check_comes_back_what_is_told_of_it_and_no_plan(
     applications: str, said: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fetched, sizes = Worked.fetched, []
+    fetched, sizes = BatchRun.fetched, []
 
-    def measured(self: Worked, lighter: Any = None) -> Iterator[bytes]:
-        for answer in fetched(self, lighter):
+    def measured(self: BatchRun, *arguments: Any) -> Iterator[bytes]:
+        for answer in fetched(self, *arguments):
             sizes.append(len(answer))
             yield answer
 
-    monkeypatch.setattr(Worked, "fetched", measured)
+    monkeypatch.setattr(BatchRun, "fetched", measured)
     policy = tmp_path / "policy.yaml"
     policy.write_text("version: 1\ndefaults:\n  max_moves: 0\n  max_rebalances: {limit: 1, level: warning}\n")
     forms = ("json", "markdown", "junit", "github", "html")
@@ -134,8 +171,8 @@ def test_a_broken_application_does_not_take_the_others_along(with_broken_ones: s
 
 
 def test_answers_that_spark_loses_are_an_error(applications: str, said: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    fetched = Worked.fetched
-    monkeypatch.setattr(Worked, "fetched", lambda self, lighter=None: islice(fetched(self, lighter), 1, None))
+    fetched = BatchRun.fetched
+    monkeypatch.setattr(BatchRun, "fetched", lambda self, *arguments: islice(fetched(self, *arguments), 1, None))
     code, out, err = said(["assign", applications, "--set", "keep.going=true"], spread=True)
     assert (code, out) == (1, "")
     assert "Spark has lost what came of 1 application" in err

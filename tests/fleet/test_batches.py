@@ -57,6 +57,10 @@ def test_batches_are_neither_large_nor_small(costs: list[float], cores: int) -> 
         assert sum(batch) >= 0.999 * share / 64
 
 
+def test_a_batch_of_a_large_fleet_is_no_larger_than_one_of_a_small_one() -> None:
+    assert {len(batch) for batch in _costs_of_batches([1.0] * 20_000, 1)[:100]} == {100}
+
+
 @pytest.mark.parametrize("cores", [1, 2, 7])
 def test_all_cores_end_together(cores: int) -> None:
     """Each takes the next batch when it has done one; how long it takes is not quite what was thought."""

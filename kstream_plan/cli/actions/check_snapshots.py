@@ -18,7 +18,6 @@ from kstream_plan.cli.actions.read import read_snapshots
 from kstream_plan.cli.actions.scenarios import ScenarioOf
 from kstream_plan.cli.actions.simulate import on_draw, simulate_one
 from kstream_plan.cli.options.check import CheckOptions
-from kstream_plan.cli.output import written_at_once
 from kstream_plan.cli.progress import Report
 from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.documents.plan.simulation import simulation_json
@@ -79,13 +78,10 @@ def check_snapshots(
         return _ToCheck(snapshot, scenario, plans_before.get(group.application_id))
 
     job = Job(to_check, partial(_check_plan, standard, forms, options), cost_of_plan_ms)
-    fleet_run = FleetRun(lambda: job, settings, progress, keep_going=options.keep_going)
+    fleet_run = FleetRun(lambda: job, settings, progress, keep_going=options.keep_going, out_file=options.out)
     work = fleet_run.run(
         read_snapshots(source.snapshots, options, stdin, protocols=("classic", "streams", "connect"), handler=fleet_run)
     )
-    if options.out is not None:
-        with written_at_once(options.out) as file:
-            file.writelines(fleet_run.lines())
     return Work([part.parts for part in work.results], work.errors)
 
 

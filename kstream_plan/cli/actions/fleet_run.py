@@ -9,15 +9,17 @@ import tempfile
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
-from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, Self, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from kstream_plan.cli.actions.each_application import Work, application_id_of, each_application
 from kstream_plan.cli.actions.overrides import Overrides
 from kstream_plan.cli.actions.results import ResultsRequest, rows_of, unreadable
+from kstream_plan.cli.output import bytes_written_at_once
 from kstream_plan.cli.progress import SILENCE, Report
 from kstream_plan.documents.results import row_of, spark_columns
 from kstream_plan.errors import KstreamPlanError, SparkError
@@ -38,7 +40,7 @@ Item = TypeVar("Item")
 WORTH_MS = 4_000
 #: What an application takes at least.
 _LEAST_MS = 5
-#: Up to this many bytes what is saved is kept in memory, packed, until it is written.
+#: Up to this many bytes of what is shown or reported at the end are kept in memory, packed.
 _IN_MEMORY = 64 << 20
 
 
@@ -98,8 +100,9 @@ class Job(Generic[Item, Result]):
 class FleetRun(Generic[Item, Result]):
     """A job on all applications that are read. Being called while Spark is there that read them, it may use that.
 
-    The results are without their JSON, which :meth:`lines` has, in the same order. ``job`` is asked for when something
-    was read: what it takes may be loaded meanwhile. ``results`` are written as a data set, which executors always do.
+    The results are without their JSON. It is saved in ``out_file`` line by line, which is there when all of it is;
+    :meth:`lines` has it in the same order if it ``keeps_lines``. ``job`` is asked for when something was read: what it
+    takes may be loaded meanwhile. ``results`` are written as a data set, which executors always do.
     """
 
     def __init__(
@@ -109,6 +112,8 @@ class FleetRun(Generic[Item, Result]):
         progress: Report,
         *,
         keep_going: bool,
+        out_file: Path | None = None,
+        keeps_lines: bool = False,
         results: ResultsRequest | None = None,
     ) -> None:
         self._make_job = job
@@ -117,7 +122,10 @@ class FleetRun(Generic[Item, Result]):
         self._keep_going = keep_going
         self._results = results
         self._work: Work[Result] | None = None
-        self._json_lines = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - it is gone with this
+        self._out_file = out_file
+        self._saved_lines: BinaryIO | None = None
+        self._keeps_lines = keeps_lines
+        self._kept_lines = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - it is gone with this
         self._sizes: list[int] = []
         self._last: list[Callable[[], Item]] = []
         #: by application: how many of its rows do not count; ``None``: unknown
@@ -133,32 +141,32 @@ class FleetRun(Generic[Item, Result]):
 
     def start_workers(self, applications: int, context: SparkContext) -> AbstractContextManager[None]:
         """Start Python workers, as long as the context lasts, if so many applications are surely worth it."""
-        if not _is_worth(applications * _LEAST_MS, context):
-            return nullcontext()
-        from kstream_plan.snapshots.spark.executors import workers_started  # noqa: PLC0415 - loads Spark
+        from kstream_plan.snapshots.spark.executors import executor_cores, workers_started  # noqa: PLC0415 - loads Spark
 
+        if not _is_worth(applications * _LEAST_MS, executor_cores(context)):
+            return nullcontext()
         return workers_started(context, self._on_batch, [])
 
     def __call__(self, outcomes: Iterator[Outcome], context: SparkContext) -> Sequence[Outcome]:
         """Do the work on the executors if it is much; return what is left to :meth:`run`."""
-        results = self._results
+        from kstream_plan.snapshots.spark.executors import executor_cores, on_executors  # noqa: PLC0415 - loads Spark
+
+        results, cores = self._results, executor_cores(context)
         outcomes, work_ms = self._note_each(outcomes), 0.0
         first_outcomes: list[Outcome] = []
-        while results is None and (len(first_outcomes) < 2 or not _is_worth(work_ms, context)):
+        while results is None and (len(first_outcomes) < 2 or not _is_worth(work_ms, cores)):
             if (outcome := next(outcomes, None)) is None:
                 return first_outcomes
             first_outcomes.append(outcome)
             work_ms += self._job.cost_ms(outcome) if isinstance(outcome, Snapshot) else 0
-        from kstream_plan.snapshots.spark.executors import executor_cores, on_executors  # noqa: PLC0415 - loads Spark
-
         queue, errors = self._prepare(chain(first_outcomes, outcomes))
         target = None if results is None else results.open_data_set(context)
         self._settings.files.check_used(self.older)
         batches = dealt([item.packed_item for item in queue], [item.cost_ms for item in queue], executor_cores(context))
-        with on_executors(context, self._on_batch, batches) as batch_run:
-            batch_run.make(partial(self._progress, f"working on {count(len(queue), 'application')}"))
-            lighter = results.lighter if results is not None else None
-            work = self._collect(queue, errors, answers(batch_run.fetched(lighter)))
+        on_fetched = partial(self._progress, f"working on {count(len(queue), 'application')}")
+        lighter = results.lighter if results is not None else None
+        with on_executors(context, self._on_batch, batches, is_kept=results is not None) as batch_run, self._saving():
+            work = self._collect(queue, errors, answers(batch_run.fetched(on_fetched, lighter)))
             if results is not None and target is not None:
                 error_rows = [row_of(unreadable(error)) for error in work.errors]
                 target.write(batch_run.frame(rows_of, spark_columns(), error_rows), results.form)
@@ -183,13 +191,23 @@ class FleetRun(Generic[Item, Result]):
             item = self._job.prepare(snapshot)
             return self._keep(lambda: item, _pack(self._job.work(item, context)))
 
-        return each_application(outcomes, self._settings, work_on, keep_going=self._keep_going)
+        with self._saving():
+            return each_application(outcomes, self._settings, work_on, keep_going=self._keep_going)
 
     def lines(self) -> Iterator[str]:
         """Yield the JSON of each result."""
-        self._json_lines.seek(0)
+        self._kept_lines.seek(0)
         for size in self._sizes:
-            yield zlib.decompress(self._json_lines.read(size)).decode()
+            yield zlib.decompress(self._kept_lines.read(size)).decode()
+
+    @contextmanager
+    def _saving(self) -> Iterator[None]:
+        """Save the JSON of what comes meanwhile."""
+        if self._out_file is None:
+            yield
+            return
+        with bytes_written_at_once(self._out_file) as self._saved_lines:
+            yield
 
     def _prepare(self, outcomes: Iterator[Outcome]) -> tuple[list[_QueuedItem], dict[int, KstreamPlanError]]:
         """Return what is sent, up to the first error unless it is gone on, and the errors by place.
@@ -247,22 +265,26 @@ class FleetRun(Generic[Item, Result]):
     def _keep(self, item: Callable[[], Item], packed_result: PackedResult[Result]) -> Result:
         """Put the JSON away."""
         self._last = [item]
+        if self._saved_lines is not None:
+            self._saved_lines.write(zlib.decompress(packed_result.json))
+        if self._keeps_lines:
+            self._keep_line(packed_result.json)
+        return packed_result.result
+
+    def _keep_line(self, packed_line: bytes) -> None:
         try:
-            self._json_lines.write(packed_result.json)
+            self._kept_lines.write(packed_line)
         except OSError as error:
             fix = "make room there, or name another folder by TMPDIR"
             raise KstreamPlanError(
                 f"cannot be written: {error.strerror}", where=tempfile.gettempdir(), fix=fix
             ) from None
-        self._sizes.append(len(packed_result.json))
-        return packed_result.result
+        self._sizes.append(len(packed_line))
 
 
-def _is_worth(work_ms: float, context: SparkContext) -> bool:
-    """Tell whether several cores are sooner done with so much work, though Python workers have to start."""
-    from kstream_plan.snapshots.spark.executors import executor_cores  # noqa: PLC0415 - loads Spark
-
-    return work_ms * (1 - 1 / executor_cores(context)) >= WORTH_MS
+def _is_worth(work_ms: float, cores: int) -> bool:
+    """Tell whether so many cores are sooner done with so much work, though Python workers have to start."""
+    return work_ms * (1 - 1 / cores) >= WORTH_MS
 
 
 def _run_packed(work: Callable[[Item, JobContext], Result], item: Item) -> PackedResult[Result]:

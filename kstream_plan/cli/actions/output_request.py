@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kstream_plan.cli.actions.each_application import Work
@@ -15,7 +14,7 @@ from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.next_commands import Input, input_of
 from kstream_plan.cli.options.parameters import OptionWords
 from kstream_plan.cli.options.reports import ReportFile
-from kstream_plan.cli.output import OutputForm, Page, page, write_stdout, written_at_once
+from kstream_plan.cli.output import OutputForm, Page, page, write_stdout
 from kstream_plan.cli.pages import join_pages, overview
 from kstream_plan.fleet.figures import badness
 from kstream_plan.planner.options import PlanOptions
@@ -92,13 +91,9 @@ def deliver(
     fleet_run: FleetRun[Any, RenderedAnswer],
     work: Work[RenderedAnswer],
     request: OutputRequest,
-    out_file: Path | None,
     reports: Sequence[ReportFile] | None = None,
 ) -> None:
-    """Save the JSON and write reports if asked to, then show one application by its page, several by an overview."""
-    if out_file is not None:
-        with written_at_once(out_file) as file:
-            file.writelines(fleet_run.lines())
+    """Write reports if asked to, then show one application by its page, several by an overview."""
     write_plan_reports(reports, fleet_run.lines())
     answers, form = work.results, request.form
     if not answers:

@@ -52,10 +52,18 @@ def simulate_and_deliver(paths: Sequence[str], options: SimulatesSnapshots, scen
     job = simulation_job(options, request, scenario_of)
     with show_progress(quiet=options.quiet) as progress:
         progress("reading")
-        fleet_run = FleetRun(lambda: job, settings, progress, keep_going=options.keep_going, results=results)
+        fleet_run = FleetRun(
+            lambda: job,
+            settings,
+            progress,
+            keep_going=options.keep_going,
+            out_file=options.out_file,
+            keeps_lines=options.uses_json,
+            results=results,
+        )
         work = fleet_run.run(read_snapshots(paths, options, protocols=_PROTOCOLS, handler=fleet_run))
     report_all(work.errors, debug=options.debug)
-    deliver(fleet_run, work, request, options.out_file, options.report)
+    deliver(fleet_run, work, request, options.report)
     return first_that_applies([answer.code for answer in work.results], work.errors)
 
 

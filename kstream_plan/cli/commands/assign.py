@@ -50,7 +50,13 @@ def assign(options: AssignOptions) -> None:
             progress("reading")
             protocols = ("classic",) if options.show_ranks else ("classic", "streams", "connect")
             fleet_run = FleetRun(
-                lambda: _job(options), settings, progress, keep_going=options.keep_going, results=results
+                lambda: _job(options),
+                settings,
+                progress,
+                keep_going=options.keep_going,
+                out_file=options.out_file,
+                keeps_lines=options.uses_json,
+                results=results,
             )
             outcomes = read_snapshots(options.paths, options, protocols=protocols, handler=fleet_run)
             work = fleet_run.run(outcomes)
@@ -86,9 +92,9 @@ def _job(options: AssignOptions) -> Job[Snapshot, RenderedAnswer]:
 
 
 def _deliver(fleet_run: FleetRun[Snapshot, RenderedAnswer], work: Work[RenderedAnswer], options: AssignOptions) -> None:
-    """Save the plans if asked to, then show them."""
+    """Show the plans."""
     from kstream_plan.cli.actions.output_request import deliver  # noqa: PLC0415 - loaded while Java starts
 
-    deliver(fleet_run, work, _request(options), options.out_file, options.report)
+    deliver(fleet_run, work, _request(options), options.report)
     if options.show_ranks and work.results:
         write_stdout("".join(f"\n{answer.ranks}" for answer in work.results))

@@ -23,7 +23,7 @@ from kstream_plan.cli.options.groups import Following, PlansSnapshots
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Drawing, ReportFile
 from kstream_plan.cli.options.values import parse_name
-from kstream_plan.cli.output import OutputForm, Page, page, write_stdout, written_at_once
+from kstream_plan.cli.output import OutputForm, Page, page, write_stdout
 from kstream_plan.cli.pages import answer_text, json_lines
 from kstream_plan.cli.progress import Report, show_progress
 from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, ScenarioError, UsageError
@@ -87,7 +87,14 @@ def drain(options: DrainOptions) -> None:
         with show_progress(quiet=options.quiet) as progress:
             progress("reading")
             job = Job(lambda snapshot: snapshot, partial(_render, options, page()), cost_of_plan_ms)
-            fleet_run = FleetRun(lambda: job, settings, progress, keep_going=options.keep_going)
+            fleet_run = FleetRun(
+                lambda: job,
+                settings,
+                progress,
+                keep_going=options.keep_going,
+                out_file=options.out,
+                keeps_lines=options.output is OutputForm.JSON,
+            )
             work = fleet_run.run(
                 read_snapshots([options.path], options, protocols=("classic", "streams", "connect"), handler=fleet_run)
             )
@@ -172,10 +179,7 @@ def _errors(work: Work[_Shown]) -> list[KstreamPlanError]:
 
 
 def _deliver(fleet_run: FleetRun[Snapshot, _Shown], answers: Sequence[_Shown], options: DrainOptions) -> None:
-    """Save the shown if asked to, then show what of them is not shown yet."""
-    if options.out is not None:
-        with written_at_once(options.out) as file:
-            file.writelines(fleet_run.lines())
+    """Write reports if asked to, then show the answers."""
     _report(options.report, [answer.section for answer in answers if answer.section is not None])
     if options.output is OutputForm.JSON:
         for line in fleet_run.lines():

@@ -45,15 +45,19 @@ class Saving(Drawing, panel=OUTPUT):
         return self.out if self.out_format is None else None
 
     @property
+    def uses_json(self) -> bool:
+        """Whether the JSON is needed after the work, for stdout or a report."""
+        return self.output is OutputForm.JSON or bool(self.report)
+
+    @property
     def results(self) -> ResultsRequest | None:
         """The data set of results, if one is asked for."""
         from kstream_plan.cli.actions.results import results_request  # noqa: PLC0415 - not for help
 
-        json_used = self.output is OutputForm.JSON or bool(self.report)
         path = None if self.out is None else self.out.text
         return results_request(
             path,
             self.out_format,
             overwrite=(self if self.out_format else self.command_line).overwrite,
-            json_shown=json_used,
+            json_shown=self.uses_json,
         )

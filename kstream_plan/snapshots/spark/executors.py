@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import threading
+import math
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from itertools import islice
 from typing import Any, TypeAlias
 
 from py4j.protocol import Py4JError
@@ -21,11 +24,13 @@ from kstream_plan.version import __version__
 #: What is done with a batch: by its name in the worker, so that a function of a module, or a ``partial`` of one.
 OnBatch: TypeAlias = Callable[[Any], list[bytes]]
 
-#: batches done, batches in all
-OnDone: TypeAlias = Callable[[int, int], None]
+#: how much is fetched, and of how much
+OnFetched: TypeAlias = Callable[[int, int], None]
 
-#: To ask how many are done takes Java and us some milliseconds each time.
-_POLL_SECONDS = 1.0
+#: So many batches for each core are under way, or wait to be fetched: while one takes long, the cores have others.
+_BATCHES_PER_CORE = 4
+#: In so many jobs of Spark's at most: each takes a thread here, and one in Java.
+_JOBS = 64
 
 
 def executor_cores(context: SparkContext) -> int:
@@ -33,43 +38,61 @@ def executor_cores(context: SparkContext) -> int:
     return int(context.defaultParallelism)
 
 
-class Worked:
-    """What comes of every batch, kept on the executors' disks."""
+class BatchRun:
+    """Batches on the executors. What comes of them stays on the executors' disks if it ``is_kept``."""
 
-    def __init__(self, context: SparkContext, worked: RDD[bytes], batches: int) -> None:
+    def __init__(
+        self, context: SparkContext, pool: ThreadPoolExecutor, work: OnBatch, batches: Sequence[Any], *, is_kept: bool
+    ) -> None:
         self._context = context
-        self._worked = worked
+        self._pool = pool
+        self._work = work
         self._batches = batches
+        self._is_kept = is_kept
+        self.kept: list[RDD[bytes]] = []
 
-    def make(self, on_done: OnDone) -> None:
-        """Have every batch worked on.
+    def fetched(self, on_fetched: OnFetched, lighter: Callable[[bytes], bytes] | None = None) -> Iterator[bytes]:
+        """Have the batches worked on, and yield what came of them, in their order, when it is there.
 
-        Raises:
-            SparkError: Spark gave up.
-        """
-        with explained({}, executor_failure):
-            _make(self._context, self._worked, on_done, self._batches)
-
-    def fetched(self, lighter: Callable[[bytes], bytes] | None = None) -> Iterator[bytes]:
-        """Yield what came of the batches, in their order, never more at once than what came of one.
-
-        ``lighter`` is called there, and leaves out what is not needed here.
+        The next ones begin when earlier ones are fetched. ``lighter`` is called there, and leaves out what is not
+        needed here.
 
         Raises:
-            SparkError: Spark gave up.
+            SparkError: Spark gave up, or there is no room for a batch.
         """
-        worked = self._worked if lighter is None else self._worked.map(lighter)
+        at_once = _BATCHES_PER_CORE * executor_cores(self._context)
+        size = math.ceil(at_once / _JOBS)
+        parts = [self._batches[first : first + size] for first in range(0, len(self._batches), size)]
+        on_fetched(0, len(parts))
         with explained({}, executor_failure):
-            yield from worked.toLocalIterator(prefetchPartitions=True)
+            begun = (self._pool.submit(self._run, self._data_of(part), lighter) for part in parts)
+            under_way = deque(islice(begun, at_once // size))
+            for number in range(1, len(parts) + 1):
+                results = under_way.popleft().result()
+                under_way.extend(islice(begun, 1))
+                on_fetched(number, len(parts))
+                yield from results
+
+    def _data_of(self, batches: Sequence[Any]) -> RDD[bytes]:
+        worked = self._context.parallelize(batches, len(batches)).flatMap(self._work)
+        if self._is_kept:
+            self.kept.append(worked.persist(StorageLevel.DISK_ONLY))
+        return worked
+
+    @staticmethod
+    def _run(worked: RDD[bytes], lighter: Callable[[bytes], bytes] | None) -> list[bytes]:
+        results: list[bytes] = (worked if lighter is None else worked.map(lighter)).collect()
+        return results
 
     def frame(
         self, rows: Callable[[bytes], list[tuple[Any, ...]]], columns: str, more: Sequence[tuple[Any, ...]]
     ) -> DataFrame:
-        """Return the rows that are in what came of the batches, and ``more``; ``columns`` are Spark's."""
+        """Return the rows that are in what came of the batches and is kept, and ``more``; ``columns`` are Spark's."""
         context = self._context
-        found = self._worked.flatMap(rows).coalesce(int(context.defaultParallelism))
         there = context.parallelize(more, 1) if more else context.parallelize([], 1)
-        return sql_session(context).createDataFrame(context.union([found, there]), columns, verifySchema=False)
+        cores = int(context.defaultParallelism)
+        found = [context.union(self.kept).flatMap(rows).coalesce(cores)] if self.kept else []
+        return sql_session(context).createDataFrame(context.union([*found, there]), columns, verifySchema=False)
 
 
 @contextmanager
@@ -82,31 +105,43 @@ def workers_started(context: SparkContext, work: OnBatch, batch: Any) -> Iterato
     if cores < 2 or not context.master.startswith("local"):
         yield
         return
-    job = _Job(context, lambda: context.parallelize([batch] * cores, cores).flatMap(work))
-    job.start()
-    try:
+    with _jobs(context, 1) as pool:
+        pool.submit(lambda: count_in_java(context.parallelize([batch] * cores, cores).flatMap(work)))
         yield
-    finally:
-        job.end()
 
 
 @contextmanager
-def on_executors(context: SparkContext, work: OnBatch, batches: Sequence[Any]) -> Iterator[Worked]:
-    """Give what ``work`` returns for each batch, as long as the context lasts.
+def on_executors(
+    context: SparkContext, work: OnBatch, batches: Sequence[Any], *, is_kept: bool = False
+) -> Iterator[BatchRun]:
+    """Give what ``work`` returns for each batch, as long as the context lasts; with it ends what is under way.
 
     A batch that Spark tries again counts once. Executors on other machines run the package that is installed there.
 
     Raises:
-        SparkError: Spark gave up, there is no room for the batches, or another version or none is installed there.
+        SparkError: another version or none is installed there.
     """
-    with explained({}, executor_failure):
-        batch_data = context.parallelize(batches, len(batches) or 1)
-        worked = batch_data.flatMap(_of_this_version(work)).persist(StorageLevel.DISK_ONLY)
+    with _jobs(context, _JOBS) as pool:
+        batch_run = BatchRun(context, pool, _of_this_version(work), batches, is_kept=is_kept)
+        try:
+            yield batch_run
+        finally:
+            with suppress(Py4JError, OSError):  # Java may be gone
+                for worked in batch_run.kept:
+                    worked.unpersist()
+
+
+@contextmanager
+def _jobs(context: SparkContext, at_once: int) -> Iterator[ThreadPoolExecutor]:
+    """Give threads for so many jobs of Spark's at most; those that are under way end with the context."""
+    group = f"kstream-plan-{uuid.uuid4().hex}"
+    pool = ThreadPoolExecutor(at_once, "kstream-plan", context.setJobGroup, (group, "planning"))
     try:
-        yield Worked(context, worked, len(batches))
+        yield pool
     finally:
         with suppress(Py4JError, OSError):  # Java may be gone
-            worked.unpersist()
+            scala_context(context).cancelJobGroupAndFutureJobs(group)
+        pool.shutdown(cancel_futures=True)
 
 
 def _of_this_version(work: OnBatch) -> OnBatch:
@@ -129,45 +164,3 @@ def _of_this_version(work: OnBatch) -> OnBatch:
         return work_there(batch)
 
     return checked
-
-
-def _make(context: SparkContext, worked: RDD[bytes], on_done: OnDone, number: int) -> None:
-    """Have every batch worked on; meanwhile look how many are done, where an interrupt is answered at once."""
-    job = _Job(context, lambda: worked)
-    job.start()
-    while job.is_alive():
-        job.join(_POLL_SECONDS)
-        on_done(_done(context, job.group), number)
-    if job.raised is not None:
-        raise job.raised
-
-
-class _Job(threading.Thread):
-    """A job of Spark's in the background: everything of ``made()``. ``group`` is how Spark knows it."""
-
-    def __init__(self, context: SparkContext, made: Callable[[], RDD[Any]]) -> None:
-        super().__init__(daemon=True)
-        self.group = f"kstream-plan-{uuid.uuid4().hex}"
-        self.raised: BaseException | None = None
-        self._context = context
-        self._made = made
-
-    def run(self) -> None:
-        try:
-            self._context.setJobGroup(self.group, "planning")
-            count_in_java(self._made())
-        except BaseException as error:
-            self.raised = error
-
-    def end(self) -> None:
-        """Have it end now, even if it has not yet begun."""
-        with suppress(Py4JError, OSError):  # Java may be gone
-            scala_context(self._context).cancelJobGroupAndFutureJobs(self.group)
-        self.join()
-
-
-def _done(context: SparkContext, group: str) -> int:
-    tracker = context.statusTracker()
-    jobs: list[Any] = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
-    stages: list[Any] = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
-    return sum(stage.numCompletedTasks for stage in stages if stage is not None)

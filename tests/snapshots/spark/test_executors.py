@@ -1,9 +1,8 @@
-"""Python workers started beforehand: they are there when work comes, and nothing is heard of it if they are not."""
+"""Python workers: they start beforehand, work on no more batches than are soon fetched, and end with who wants them."""
 
 from __future__ import annotations
 
 import os
-import threading
 import time
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 
 from kstream_plan.snapshots.spark import executors
-from kstream_plan.snapshots.spark.executors import workers_started
+from kstream_plan.snapshots.spark.executors import on_executors, workers_started
 
 pytestmark = pytest.mark.spark
 
@@ -24,8 +23,14 @@ def _noted(folder: str, batch: bytes) -> list[bytes]:
     return []
 
 
-def _failing(batch: bytes) -> list[bytes]:
+def _failing(folder: str, batch: bytes) -> list[bytes]:
+    Path(folder, str(os.getpid())).touch()
     raise ImportError("no such package here")
+
+
+def _quick(folder: str, batch: str) -> list[bytes]:
+    Path(folder, batch).touch()
+    return [batch.encode(), b"end"]
 
 
 def _endless(folder: str, batch: bytes) -> list[bytes]:
@@ -34,16 +39,16 @@ def _endless(folder: str, batch: bytes) -> list[bytes]:
     return []
 
 
+def _endless_but_first(folder: str, batch: str) -> list[bytes]:
+    return _endless(folder, b"") if batch else [b""]
+
+
 def _waited_for(folder: Path, number: int) -> set[str]:
     deadline = time.monotonic() + 60
     while len(found := set(os.listdir(folder))) < number:
         assert time.monotonic() < deadline
         time.sleep(0.05)
     return found
-
-
-def _goes_on() -> bool:
-    return any(isinstance(thread, executors._Job) for thread in threading.enumerate())
 
 
 def _ended_in_spark(spark: Any) -> bool:
@@ -60,10 +65,12 @@ def test_every_core_has_a_worker_that_has_loaded_the_work(spark: Any, tmp_path: 
         assert len(_waited_for(tmp_path, spark.sparkContext.defaultParallelism)) > 1
 
 
-def test_that_they_cannot_start_is_told_by_the_work_alone(spark: Any, capfd: pytest.CaptureFixture[str]) -> None:
-    with workers_started(spark.sparkContext, _failing, b""):
-        while _goes_on():
-            time.sleep(0.05)
+def test_that_they_cannot_start_is_told_by_the_work_alone(
+    spark: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with workers_started(spark.sparkContext, partial(_failing, str(tmp_path)), b""):
+        _waited_for(tmp_path, 1)
+        assert _ended_in_spark(spark)
     assert capfd.readouterr() == ("", "")
 
 
@@ -76,5 +83,36 @@ def test_what_ends_the_reading_ends_them(begun: bool, spark: Any, tmp_path: Path
 
     with pytest.raises(InterruptedError):
         fail()
-    assert not _goes_on()
+    assert _ended_in_spark(spark)
+
+
+@pytest.mark.parametrize("jobs", [64, 3])
+def test_a_batch_begins_when_earlier_ones_are_fetched(
+    jobs: int, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executors, "_JOBS", jobs)
+    context = spark.sparkContext
+    names = [f"{number:03}" for number in range(12 * context.defaultParallelism)]
+    fetched: list[int] = []
+    with on_executors(context, partial(_quick, str(tmp_path)), names) as batch_run:
+        results = batch_run.fetched(lambda number, _all: fetched.append(number))
+        first = next(results)
+        assert _ended_in_spark(spark)
+        begun = len(os.listdir(tmp_path))
+        rest = list(results)
+    assert begun <= len(names) / 2
+    assert [first, *rest] == [line for name in names for line in (name.encode(), b"end")]
+    assert fetched == [*range(len(fetched))]
+
+
+def test_batches_under_way_end_with_who_wants_them(spark: Any, tmp_path: Path) -> None:
+    def interrupt(number: int, _all: int) -> None:
+        raise InterruptedError
+
+    work = partial(_endless_but_first, str(tmp_path))
+    with (
+        pytest.raises(InterruptedError),
+        on_executors(spark.sparkContext, work, ["", *["endless"] * 40]) as batch_run,
+    ):
+        list(batch_run.fetched(interrupt))
     assert _ended_in_spark(spark)
