@@ -59,6 +59,7 @@ _SAID = {
     "cold_handovers_least": "Cut-overs to a copy above the acceptable lag (cold starts), at least.",
     "cold_handovers_most": "At most; with `more_may_follow` there may be more.",
     "more_may_follow": "Whether not every outcome was simulated to its end, so that figures are lower bounds.",
+    "restoring_first": "Tasks that count as caught up, and restore for a second or more before they run.",
     "max_paused_task_ms_least": "Longest pause of a task in total, at least.",
     "max_paused_task_ms_most": "At most; with `pauses_are_least` it may be longer.",
     "pauses_are_least": "Whether it is unknown how long cold starts restore before they run.",

@@ -88,7 +88,13 @@ def badness(result: Result) -> tuple[int, float, bool, float, float, str]:
 
 
 #: Why an application is at risk.
-RISKS = ("cold starts", "tasks that may start cold", "unassigned connectors or tasks", "missing standbys")
+RISKS = (
+    "cold starts",
+    "tasks that may start cold",
+    "unassigned connectors or tasks",
+    "missing standbys",
+    "tasks that restore before they run",
+)
 
 
 def risks(result: Result) -> tuple[str, ...]:
@@ -100,7 +106,13 @@ def risks(result: Result) -> tuple[str, ...]:
     cold = most if likely is None else likely
     unrun = (result.design or "").startswith("connect") and bool(result.max_paused_task_ms_most)
     may_start_cold = bool(most) or (may_go_on(result) and bool(result.stateful_tasks))
-    found = (bool(cold), may_start_cold and not cold, unrun, bool(result.standbys_missing))
+    found = (
+        bool(cold),
+        may_start_cold and not cold,
+        unrun,
+        bool(result.standbys_missing),
+        bool(result.restoring_first),
+    )
     return tuple(risk for risk, is_so in zip(RISKS, found, strict=True) if is_so)
 
 

@@ -65,6 +65,9 @@ def cold_sentences(plan: Plan, activities: Sequence[Activity], draws: Draws | No
             yield f"{none}: each one is restored on its new instance before it moves."
         else:
             yield f"{none}: each one moves to a copy that has caught up."
+    if restoring := len(plan.restores_first):
+        verb, copies = ("restores", "its copy counts") if restoring == 1 else ("restore", "their copies count")
+        yield f"{count(restoring, 'task')} {verb} state before running, though {copies} as caught up."
 
 
 def _up_to(number: int, noun: str, *, is_open: bool) -> str:

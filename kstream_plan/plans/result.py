@@ -25,6 +25,7 @@ class Result:
     most, before and after. ``…_likely``: as the plan itself has it. ``standbys_missing``: so many fewer there are than
     ``num.standby.replicas`` asks for and instances allow. ``plan`` is the saved plan, if it is to be kept.
     ``more_may_follow``: not every outcome was simulated to its end, and figures are lower bounds.
+    ``restoring_first`` tasks count as warm, and restore for long before they run.
     ``draws_settled`` of the ``draws`` settle; rows that were saved before do not say how many.
     """
 
@@ -79,6 +80,7 @@ class Result:
     tasks_per_instance_after_least: int | None = None
     tasks_per_instance_after_most: int | None = None
     more_may_follow: bool | None = None
+    restoring_first: int | None = None
     plan: str | None = None
 
     @property
@@ -133,6 +135,7 @@ def result_of(plan: Plan, simulated: Simulation | None = None) -> Result:
         cold_handovers_least=cold.least,
         cold_handovers_most=cold.most,
         more_may_follow=more_may_follow(plan, draws),
+        restoring_first=len(plan.restores_first),
         max_paused_task_ms_least=paused.least,
         max_paused_task_ms_most=paused.most,
         pauses_are_least=plan.pauses_are_least,

@@ -227,7 +227,7 @@ class CheckedPlan:
         worst = None if self.draws is None else self.draws.worst.get("max_cold_handovers")
         least, most = self.plan.ends("cold_handovers", *([] if worst is None else [worst]))
         number = span_to(least, most, is_open=more_may_follow(self.plan, self.draws))
-        message = f"{number} {'start is' if most == 1 else 'starts are'} cold"
+        message = f"{number[0].upper()}{number[1:]} {'start is' if most == 1 else 'starts are'} cold"
         starts = (Note(COLD_STARTS, message),) if self.plan.summary.cold_handovers else ()
         said = {note.code for note in self.plan.warnings} | NOTE_CODES
         of_plan = tuple(note for note in self.plan.warnings if note.code not in NOTE_CODES)

@@ -6,18 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from kstream_plan.model import UNKNOWN, Rates
+from kstream_plan.model import UNKNOWN, Note, Rates
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Leave, Scenario
 from kstream_plan.plans import Plan
+from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import Standard
 from kstream_plan.policy.limits import Limit, Policy
+from kstream_plan.render.answers import page_of
 from kstream_plan.simulation.bounces import bounce
 from kstream_plan.simulation.drain import drain
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from tests.helpers import captured, captured_scenarios, one_standby
+from tests.helpers import captured, captured_scenarios, one_standby, plan_cases
 from tests.helpers.check_cases import NOW
 
 
@@ -141,3 +143,12 @@ def test_a_restore_takes_as_long_as_those_beside_it_let_it(other: dict[str, int 
     answers = {str(task_id): each for task_id, each in drained.answers.items()}
     assert {task.destination for task in drained.now} == {one_standby.IDS[1]}
     assert answers["0_0"] is answer
+
+
+def test_the_page_of_a_plan_is_not_surer_than_the_warning() -> None:
+    made = plan_cases.case("scale-out")
+    assert page_of(made).tone == "good"
+    note = Note(RESTORES_WITHIN_LIMIT, "Tasks restore before they run", ("0_0", "0_1"))
+    page = page_of(replace(made, warnings=(*made.warnings, note)))
+    assert page.tone == "bad"
+    assert "2 tasks restore state before running, though their copies count as caught up." in page.sentences[0]

@@ -12,7 +12,7 @@ from kstream_plan.plans import FigureRange, Plan
 from kstream_plan.plans.plan import ENDLESS, ENDS_NOT_PLAYED
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.simulate import simulate
-from kstream_plan.simulation.what_ifs import what_if, what_ifs
+from kstream_plan.simulation.what_ifs import cure, what_if, what_ifs
 from tests.helpers import one_standby, plan_cases
 
 
@@ -61,3 +61,11 @@ def test_an_old_report_may_start_cold_with_every_other_setting() -> None:
 
 def _under(snapshot: Snapshot, scenario: Scenario, config: AssignmentConfig) -> Plan:
     return plan_checked(replace(snapshot, config=config), scenario=scenario)
+
+
+def test_a_setting_with_which_a_group_may_not_settle_is_no_cure() -> None:
+    stuck, settled = plan_cases.case("never-ready"), plan_cases.case("scale-out")
+    assert stuck.verdict.kind != "settled"
+    may_not = replace(settled, summary=replace(settled.summary, ranges=(FigureRange("settles", 0, 1),)))
+    assert cure(stuck, lambda _config: settled) is not None
+    assert cure(stuck, lambda _config: may_not) is None

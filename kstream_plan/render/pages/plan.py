@@ -107,7 +107,8 @@ def plan_tone(view: PlanView) -> Tone:
     """Return green if it settles, follows its target file and starts nothing cold; yellow if unknown, red if not."""
     plan, cold, settles = view.plan, view.figure("cold_handovers"), view.figure("settles")
     may_not_settle = view.draws is not None and view.draws.settled < view.draws.number
-    if plan.verdict.kind != "settled" or cold.median or may_not_settle or without_target(plan) is not None:
+    goes_wrong = plan.verdict.kind != "settled" or may_not_settle or without_target(plan) is not None
+    if goes_wrong or cold.median or plan.restores_first:
         return "bad"
     has_alternatives = any(note.code == BACK_BEFORE_FENCED for note in plan.assumptions)
     return "unknown" if cold.most or not settles.least or not plan.tells_ends or has_alternatives else "good"

@@ -114,6 +114,12 @@ def test_what_may_go_on_has_no_most_and_may_start_cold() -> None:
     assert text(fleet_page([stuck], [stuck]), "Cold starts") == "0"
 
 
+def test_who_restores_before_it_runs_is_at_risk() -> None:
+    page = fleet_page([replace(MOVING, settles_surely=True, restoring_first=2)], [])
+    assert page.tone == "unknown"
+    assert page.sentences[0].startswith("1 application is at risk: 1 with tasks that restore before they run.")
+
+
 def test_what_does_not_settle_for_sure_is_no_plain_moving() -> None:
     for unsure in (replace(MOVING, settles_surely=False), replace(MOVING, settles_surely=None)):
         page = fleet_page([unsure], [unsure])
