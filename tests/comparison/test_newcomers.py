@@ -83,7 +83,7 @@ def other_id(instance: Instance, rng: random.Random) -> Instance:
 
 @given(seed=st.integers(min_value=0, max_value=20_000))
 def test_a_history_of_the_plan_itself_came_as_said_whatever_the_newcomers_are_called(seed: int) -> None:
-    plan, rng = play(seed, max_rounds=20), random.Random(seed)
+    plan, rng = play(seed, max_rounds=20), random.Random(f"{seed}, other ids than those of the plan")
     came = {
         name: replace(other_id(plan.group.instances[plan.group.instance_index[name]], rng), host=None, client_tags=())
         for name in newcomers(plan)
