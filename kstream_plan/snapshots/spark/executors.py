@@ -87,12 +87,19 @@ class BatchRun:
     def frame(
         self, rows: Callable[[bytes], list[tuple[Any, ...]]], columns: str, more: Sequence[tuple[Any, ...]]
     ) -> DataFrame:
-        """Return the rows that are in what came of the batches and is kept, and ``more``; ``columns`` are Spark's."""
+        """Return the rows that are in what came of the batches and is kept, in order, and ``more``.
+
+        ``columns`` are Spark's.
+        """
         context = self._context
         there = context.parallelize(more, 1) if more else context.parallelize([], 1)
-        cores = int(context.defaultParallelism)
-        found = [context.union(self.kept).flatMap(rows).coalesce(cores)] if self.kept else []
-        return sql_session(context).createDataFrame(context.union([*found, there]), columns, verifySchema=False)
+        size = math.ceil(len(self.kept) / executor_cores(context)) or 1
+        # of one part Spark keeps the order; of several it puts together what is on the same host
+        parts = [
+            context.union(self.kept[first : first + size]).flatMap(rows).coalesce(1)
+            for first in range(0, len(self.kept), size)
+        ]
+        return sql_session(context).createDataFrame(context.union([*parts, there]), columns, verifySchema=False)
 
 
 @contextmanager

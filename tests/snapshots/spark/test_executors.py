@@ -105,6 +105,18 @@ def test_a_batch_begins_when_earlier_ones_are_fetched(
     assert fetched == [*range(len(fetched))]
 
 
+def _rows(answer: bytes) -> list[tuple[str]]:
+    return [] if answer == b"end" else [(answer.decode(),)]
+
+
+def test_what_is_kept_of_batches_is_a_frame_in_their_order(spark: Any, tmp_path: Path) -> None:
+    names = [f"{number:03}" for number in range(25)]
+    with on_executors(spark.sparkContext, partial(_quick, str(tmp_path)), names, is_kept=True) as batch_run:
+        list(batch_run.fetched(lambda *_: None))
+        rows = batch_run.frame(_rows, "name string", [("error",)])
+        assert [row.name for row in rows.collect()] == [*names, "error"]
+
+
 def test_batches_under_way_end_with_who_wants_them(spark: Any, tmp_path: Path) -> None:
     def interrupt(number: int, _all: int) -> None:
         raise InterruptedError
