@@ -89,17 +89,18 @@ class BatchRun:
     ) -> DataFrame:
         """Return the rows that are in what came of the batches and is kept, in order, and ``more``.
 
-        ``columns`` are Spark's.
+        ``columns`` are Spark's; the first one is what the rows are in order of.
         """
         context = self._context
         there = context.parallelize(more, 1) if more else context.parallelize([], 1)
         size = math.ceil(len(self.kept) / executor_cores(context)) or 1
-        # of one part Spark keeps the order; of several it puts together what is on the same host
+        # Spark keeps the order of parts, and not the order of what it puts together in one
         parts = [
             context.union(self.kept[first : first + size]).flatMap(rows).coalesce(1)
             for first in range(0, len(self.kept), size)
         ]
-        return sql_session(context).createDataFrame(context.union([*parts, there]), columns, verifySchema=False)
+        frame = sql_session(context).createDataFrame(context.union([*parts, there]), columns, verifySchema=False)
+        return frame.sortWithinPartitions(frame.columns[0])
 
 
 @contextmanager

@@ -109,10 +109,14 @@ def _rows(answer: bytes) -> list[tuple[str]]:
     return [] if answer == b"end" else [(answer.decode(),)]
 
 
-def test_what_is_kept_of_batches_is_a_frame_in_their_order(spark: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("lost", [0, 1])
+def test_what_is_kept_of_batches_is_a_frame_in_their_order(lost: int, spark: Any, tmp_path: Path) -> None:
+    """Also where a batch is lost, and worked on again."""
     names = [f"{number:03}" for number in range(25)]
     with on_executors(spark.sparkContext, partial(_quick, str(tmp_path)), names, is_kept=True) as batch_run:
         list(batch_run.fetched(lambda *_: None))
+        for kept in batch_run.kept[:lost]:
+            kept.unpersist(blocking=True)
         rows = batch_run.frame(_rows, "name string", [("error",)])
         assert [row.name for row in rows.collect()] == [*names, "error"]
 
