@@ -69,7 +69,7 @@ _SAID = {
     "draws": "Number of random simulations behind these figures; null: nothing is random.",
     "draws_settled": "Number of them that settle; null: nothing is random, or an older version wrote the row.",
     "cause": "Why it does not settle.",
-    "cure": "A setting with which it settled in a simulation, as name=value.",
+    "cure": "A setting with which it settles whatever is unknown, as name=value.",
     "duration_ms_likely": "How long the plan takes.",
     "moves_likely": "Stateful tasks that change owner in the plan.",
     "cold_handovers_likely": "Cold starts of the plan.",

@@ -145,7 +145,7 @@ def result_of(plan: Plan, simulated: Simulation | None = None) -> Result:
         draws=None if draws is None else draws.number,
         draws_settled=None if draws is None else draws.settled,
         cause=_cause(plan),
-        cure=None if cure is None else f"{cure.setting}={cure.value}",
+        cure=None if cure is None or cure.may_not_settle else f"{cure.setting}={cure.value}",
         duration_ms_likely=plan.summary.duration_ms,
         moves_likely=plan.summary.moves,
         cold_handovers_likely=plan.summary.cold_handovers,

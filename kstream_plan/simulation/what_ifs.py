@@ -112,11 +112,11 @@ def what_if(config: AssignmentConfig, setting: str, value: int, play: Play) -> W
 
 
 def cure(plan: Plan, play: Play) -> WhatIf | None:
-    """Return the first setting that surely makes a plan settle that does not; ``None`` if none does."""
+    """Return the first setting that makes a plan settle that does not, as simulated; ``None`` if none does."""
     if plan.verdict.kind == "settled":
         return None
     tried = (what_if(plan.config, setting, value, play) for setting, value in remedies(plan))
-    return next((one for one in tried if one.verdict == "settled" and not one.may_not_settle), None)
+    return next((one for one in tried if one.verdict == "settled"), None)
 
 
 def remedies(plan: Plan) -> Sequence[tuple[str, int]]:

@@ -10,6 +10,8 @@ from kstream_plan.model.scenario import Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import FigureRange, Plan
 from kstream_plan.plans.plan import ENDLESS, ENDS_NOT_PLAYED
+from kstream_plan.plans.result import result_of
+from kstream_plan.plans.simulated import Simulation
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.simulate import simulate
 from kstream_plan.simulation.what_ifs import cure, what_if, what_ifs
@@ -63,9 +65,14 @@ def _under(snapshot: Snapshot, scenario: Scenario, config: AssignmentConfig) -> 
     return plan_checked(replace(snapshot, config=config), scenario=scenario)
 
 
-def test_a_setting_with_which_a_group_may_not_settle_is_no_cure() -> None:
+def test_a_row_names_no_cure_with_which_a_group_may_not_settle() -> None:
     stuck, settled = plan_cases.case("never-ready"), plan_cases.case("scale-out")
     assert stuck.verdict.kind != "settled"
     may_not = replace(settled, summary=replace(settled.summary, ranges=(FigureRange("settles", 0, 1),)))
-    assert cure(stuck, lambda _config: settled) is not None
-    assert cure(stuck, lambda _config: may_not) is None
+    for played, is_sure in ((settled, True), (may_not, False)):
+        found = cure(stuck, lambda _config, played=played: played)
+        assert found is not None
+        assert found.may_not_settle is not is_sure
+        nothing = Scenario(events=())
+        simulated = Simulation(plan=stuck, scenario=nothing, draws=None, events=(), what_ifs=(), cure=found)
+        assert (result_of(stuck, simulated).cure is not None) == is_sure
