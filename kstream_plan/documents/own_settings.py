@@ -71,7 +71,7 @@ def _one_of(choices: Callable[[], Iterable[str]]) -> Callable[[str], str]:
 
 
 def _key_of(choices: Callable[[], Mapping[str, str]]) -> Callable[[str], str]:
-    """Return what takes one of these names, and says of a wrong one how each is told."""
+    """Return a parser of these names, whose error lists them in the words that they are mapped to."""
 
     def parse(text: str) -> str:
         if text not in (names := choices()):

@@ -210,7 +210,7 @@ class Restoring:
 
         Copies are by (task, instance), what waits by task; ``None``: all tasks.
         """
-        copies, found, waits = self.copies, {}, {}
+        copies, restored, waits = self.copies, {}, {}
         for place in range(self.tasks):
             task = copies.task_of[place]
             if tasks is not None and task not in tasks:
@@ -218,8 +218,8 @@ class Restoring:
             if self.waits[place]:
                 waits[task] = self.waits[place]
             for at in range(place * copies.room, place * copies.room + copies.number[place]):
-                found[task, copies.instance[at]] = copies.left[at], copies.grown[at]
-        return found, waits
+                restored[task, copies.instance[at]] = copies.left[at], copies.grown[at]
+        return restored, waits
 
     def _begin(self, generation: int, soon: bool) -> None:
         """Start with what copies have to restore, and see who is ahead of its rate: who begins just now."""

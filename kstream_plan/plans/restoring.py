@@ -40,15 +40,11 @@ class Span(NamedTuple):
     stopped: frozenset[int] = frozenset()
     burst: Mapping[int, int] = _NOTHING
 
-    def produced(self, task: int) -> int:
-        """Records that a task's changelogs grow by if it is processed (0 if its produce rate is not known)."""
-        return int(self.rates.produce_rate(task) * self.elapsed_ms / 1000) + self.burst.get(task, 0)
-
 
 def may_fall_behind(spans: Iterable[Span]) -> bool:
-    """Tell whether any copy may that has caught up: what is written of it takes a share of a rate, or nobody runs it.
+    """Tell whether any copy that has caught up may fall behind: by what is written, or because its instance stops.
 
-    What comes at once leaves copies of its own task behind.
+    A burst does that too, to copies of its own task alone.
     """
     return any(span.stopped or (span.rates.any_restore and span.rates.any_produce) for span in spans)
 
@@ -58,7 +54,7 @@ class Paces:
 
     Args:
         group: who takes part.
-        tasks: those that are played, in order.
+        tasks: those that restore, in order.
     """
 
     def __init__(self, group: Group, tasks: Sequence[int]) -> None:

@@ -40,9 +40,10 @@ class _Instance(NamedTuple):
 
     @classmethod
     def of(cls, group: Group, known: Mapping[_Seat, _Known]) -> _Instance:
-        first_ms = min((found.from_ms for found in known.values() if found.copy.remaining), default=0)
-        later_ms = {seat: found.from_ms - first_ms for seat, found in known.items() if found.from_ms > first_ms}
-        copies = {task: (known_copy.copy,) for (task, _), known_copy in known.items()}
+        first_ms = min((evidence.from_ms for evidence in known.values() if evidence.copy.remaining), default=0)
+        times_ms = {seat: evidence.from_ms for seat, evidence in known.items()}
+        later_ms = {seat: from_ms - first_ms for seat, from_ms in times_ms.items() if from_ms > first_ms}
+        copies = {task: (evidence.copy,) for (task, _), evidence in known.items()}
         return cls(known, first_ms, later_ms, Restoring(group, copies))
 
     def is_ready(self, seat: _Seat, rates: Rates, by_ms: int, limit: int) -> bool:
@@ -170,7 +171,7 @@ def _waiting(
     to_run: bool,
 ) -> WaitingCopy:
     group, (task, instance), known = given.plan.group, seat, restoring.known[seat]
-    beside = [item for item, found in restoring.known.items() if found.copy.remaining]
+    beside = [item for item, evidence in restoring.known.items() if evidence.copy.remaining]
     rate, next_ms = given.snapshot.rates.restore_rate(instance), given.next_probe_ms
     sized = all(group.tasks[item].end_offset_known for item, _ in beside)
     ready_ms = _ready_ms(given, seat, restoring) if rate is not None and sized else None
@@ -277,8 +278,9 @@ def _ready_ms(given: Stand, seat: _Seat, restoring: _Instance) -> int | None:
     if not restoring.known[seat].copy.remaining:
         return given.at_ms
     rates, limit = given.snapshot.rates, given.plan.config.acceptable_recovery_lag
-    found = _least(lambda after_ms: restoring.is_ready(seat, rates, restoring.first_ms + after_ms, limit), _LONGEST_MS)
-    return None if found is None else restoring.first_ms + found
+    first_ms = restoring.first_ms
+    after_ms = _least(lambda after_ms: restoring.is_ready(seat, rates, first_ms + after_ms, limit), _LONGEST_MS)
+    return None if after_ms is None else first_ms + after_ms
 
 
 def _needed_rate(given: Stand, seat: _Seat, restoring: _Instance, by_ms: int) -> int | None:

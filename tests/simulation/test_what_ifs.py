@@ -69,10 +69,10 @@ def test_a_row_names_no_cure_with_which_a_group_may_not_settle() -> None:
     stuck, settled = plan_cases.case("never-ready"), plan_cases.case("scale-out")
     assert stuck.verdict.kind != "settled"
     may_not = replace(settled, summary=replace(settled.summary, ranges=(FigureRange("settles", 0, 1),)))
-    for played, is_sure in ((settled, True), (may_not, False)):
-        found = cure(stuck, lambda _config, played=played: played)
-        assert found is not None
-        assert found.may_not_settle is not is_sure
+    for plan, is_sure in ((settled, True), (may_not, False)):
+        setting = cure(stuck, lambda _config, plan=plan: plan)
+        assert setting is not None
+        assert setting.may_not_settle is not is_sure
         nothing = Scenario(events=())
-        simulated = Simulation(plan=stuck, scenario=nothing, draws=None, events=(), what_ifs=(), cure=found)
+        simulated = Simulation(plan=stuck, scenario=nothing, draws=None, events=(), what_ifs=(), cure=setting)
         assert (result_of(stuck, simulated).cure is not None) == is_sure

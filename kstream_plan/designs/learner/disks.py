@@ -69,18 +69,20 @@ def seated(state: GroupState, held: Holdings, at_ms: int) -> dict[int, tuple[Cop
 def restored(
     state: GroupState, copies: Copies, spans: Sequence[Span]
 ) -> tuple[dict[int, tuple[Copy, ...]], Mapping[int, int]]:
-    """Return those tasks' copies that are otherwise after these spans of time, and what waits by then (GroupState).
+    """Return the copies that may change, by task, after these spans of time, and what waits by then (GroupState).
 
     ``copies`` are in place of the state's.
     """
     before = restless(state, copies, spans)
     after = Restoring(state.group, before, state.waiting).over(spans)
-    found = {task: tuple([_later(state.group, task, copy, after) for copy in of]) for task, of in before.items()}
-    return found, after.waiting
+    copies_after = {
+        task: tuple([_later(state.group, task, copy, after) for copy in of_task]) for task, of_task in before.items()
+    }
+    return copies_after, after.waiting
 
 
 def restless(state: GroupState, copies: Copies, spans: Sequence[Span] = ()) -> Copies:
-    """Return the tasks, in order, of which a copy may restore, be otherwise after these spans, or is left over.
+    """Return the copies of all tasks, in order, whose copies may restore, fall behind in these spans, or are left over.
 
     ``copies`` are in place of the state's.
     """

@@ -62,7 +62,7 @@ class ColdStarts:
             self.known = False
 
     def _restore_one(self, process_id: str, rate: float, from_ms: float, to_ms: float) -> None:
-        records = {task_id: records for task_id, (of, records, _) in self._left.items() if of == process_id}
+        records = {task_id: left for task_id, (instance, left, _) in self._left.items() if instance == process_id}
         done, left = share_evenly(records, rate, from_ms, to_ms)
         for task_id, after in left.items():
             self._left[task_id] = process_id, after, self._left[task_id][2]

@@ -169,7 +169,7 @@ def undecided_starts(finding: Finding, plan: Plan) -> tuple[UnprovenStart, ...]:
 
 
 def settled_by(findings: Iterable[Finding], plan: Plan) -> list[str]:
-    """Return the options that would tell whether rules are kept of which that is unknown."""
+    """Return the options that would tell whether these rules are kept, where that is unknown."""
     findings = list(findings)
     starts = dict.fromkeys(start for finding in findings for start in undecided_starts(finding, plan))
     unknown = (finding for finding in findings if finding.answer is Answer.UNKNOWN)

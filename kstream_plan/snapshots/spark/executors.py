@@ -27,9 +27,9 @@ OnBatch: TypeAlias = Callable[[Any], list[bytes]]
 #: how much is fetched, and of how much
 OnFetched: TypeAlias = Callable[[int, int], None]
 
-#: So many batches for each core are under way, or wait to be fetched: while one takes long, the cores have others.
+#: Batches for each core that are under way, or wait to be fetched: while one takes long, the cores have others.
 _BATCHES_PER_CORE = 4
-#: In so many jobs of Spark's at most: each takes a thread here, and one in Java.
+#: The most Spark jobs that these are divided into: each takes a thread here, and one in Java.
 _JOBS = 64
 
 
@@ -141,7 +141,7 @@ def on_executors(
 
 @contextmanager
 def _jobs(context: SparkContext, at_once: int) -> Iterator[ThreadPoolExecutor]:
-    """Give threads for so many jobs of Spark's at most; those that are under way end with the context."""
+    """Give threads for Spark jobs, ``at_once`` at most; jobs that are under way end with the context."""
     group = f"kstream-plan-{uuid.uuid4().hex}"
     pool = ThreadPoolExecutor(at_once, "kstream-plan", context.setJobGroup, (group, "planning"))
     try:
