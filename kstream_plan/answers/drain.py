@@ -146,6 +146,14 @@ DRAIN = document(
         "and later what happened to their tasks."
     ),
     later="The same after waiting; empty if there is nothing to wait for.",
+    answer_later=added(
+        "Whether they may stop after waiting, if copies have caught up by then; null: waiting changes nothing."
+    ),
+    restoring_after=added(
+        list_of(TEXT),
+        "Tasks that start cold if they stop after waiting, or restore for long before they run: of any instance.",
+        get=lambda drain: list(map(str, drain.restoring_after)),
+    ),
     doubts="Why more may start cold than `now` says: if there are any, the start is not proven warm.",
     settled_by=added(
         list_of(TEXT),

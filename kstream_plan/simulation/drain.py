@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias, Unpack
 
@@ -17,9 +18,10 @@ from kstream_plan.model.scenario import Leave, Scenario, Stop
 from kstream_plan.model.times import format_time
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
-from kstream_plan.planner.within_the_limit import NOTABLE_MS
+from kstream_plan.planner.within_the_limit import NOTABLE_MS, restores_within_limit
 from kstream_plan.plans import HandOver, MemberLeft, Place, Plan, Promote
 from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, UnprovenStart
+from kstream_plan.plans.note_codes import LEFT_OVER_CLEANUP
 from kstream_plan.plans.plan import INPUT_BEHIND, MAYBE_READY, MAYBE_RESTORING, RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.restoring import cold_restoring_ms
 from kstream_plan.simulation.aftermath import Aftermath, aftermath, held_before
@@ -191,20 +193,37 @@ class Drain(DrainNow):
 
     ``waiting`` is what goes on meanwhile, ``wait_ms`` how long that is: ``None`` if nothing is under way (then
     ``later`` is empty, for waiting changes nothing) or if the group does not settle. ``later`` is in task order, and
-    ``later_unproven`` are the first starts of these tasks that nothing proves to be warm then.
+    ``after`` the plan that shows it (``None``: no plan does). ``restoring_after`` are all tasks, others' as well, that
+    start cold in it from then on, or restore for long before they run.
     ``announced``: instead, they say now that they leave, and may stop when others have learned their tasks.
     """
 
     waiting: Plan
     wait_ms: int | None
     later: tuple[DrainedTask, ...]
-    later_unproven: tuple[UnprovenStart, ...] = ()
+    after: Plan | None = None
+    restoring_after: tuple[WorkId, ...] = ()
     announced: bool = False
+
+    @property
+    def answer_later(self) -> Answer | None:
+        """Whether they may stop after waiting, if copies have caught up by then; ``None``: waiting changes nothing."""
+        if self.after is None or self.wait_ms is None:
+            return None
+        from_ms = self.at_ms if self.announced else self.at_ms + self.wait_ms
+        not_seen = _ran(self.after, self.process_ids, from_ms) - {task.task_id for task in self.later}
+        return Answer.NO if self.restoring_after else Answer.UNKNOWN if not_seen else Answer.YES
 
     @property
     def needs_persistent_stores_later(self) -> bool:
         """Whether a task is warm after waiting only if its stores are persistent, which is unknown."""
-        return any(start.evidence.fact is Fact.STORES_UNKNOWN for start in self.later_unproven)
+        starts = _first_unproven(self.after, self.later).values() if self.after else ()
+        return any(start.evidence.fact is Fact.STORES_UNKNOWN for start in starts)
+
+    @property
+    def needs_left_over_state_later(self) -> bool:
+        """Whether what happens after waiting depends on state that is left over, and may be deleted by then."""
+        return self.after is not None and _may_be_deleted(self.after)
 
     @property
     def cold_later(self) -> tuple[DrainedTask, ...]:
@@ -245,7 +264,7 @@ def drain(
     options = replace(when.options, closes_wait=False)  # it is asked who stops at that very moment
 
     def stopped_at(
-        at_ms: int, options: PlanOptions, after: int = 0, *, snapshot: Snapshot = snapshot
+        at_ms: int, after: int = 0, *, snapshot: Snapshot = snapshot, **changed: Unpack[PlanKeywords]
     ) -> tuple[Plan, tuple[DrainedTask, ...]]:
         end = Leave if leave else Stop
         scenario = Scenario(events=(end(at_ms=at_ms, process_ids=process_ids),))
@@ -253,7 +272,7 @@ def drain(
         # what becomes of these tasks shows soon; the whole plan of a large group takes minutes
         soon = _SOON if len(group.tasks) * len(group.instances) >= _SMALL else ()
         for limit in [after + rounds for rounds in soon if most is None or after + rounds < most] + [most]:
-            some = replace(options, max_rounds=limit, floor=False, ranges=False)
+            some = replace(replace(options, **changed), max_rounds=limit, floor=False, ranges=False)
             result = plan_checked(snapshot, some, scenario=scenario, on_round=on_round)
             drained = _drained(result, snapshot, process_ids, at_ms)
             reached = bool(result.rounds) and result.rounds[-1].at_ms >= at_ms
@@ -263,16 +282,15 @@ def drain(
                 break
         return result, drained
 
-    outcome, now = stopped_at(when.at_ms, replace(options, ready="none"))
+    stopped_now = partial(stopped_at, when.at_ms, ready="none")
+    outcome, now = stopped_now()
     unknown = any(note.code == MAYBE_READY for note in outcome.assumptions)
-    best, at_best = stopped_at(when.at_ms, replace(options, ready="all")) if unknown else (outcome, now)
+    best, at_best = stopped_at(when.at_ms, ready="all") if unknown else (outcome, now)
     at_once = _at_once(snapshot, (outcome, best), process_ids, now, at_best, when)
-    slower = _at_rates_of_one_thread(snapshot)
-    if slower is not snapshot:
-        in_memory = [] if snapshot.stores in ("persistent", "in-memory") else [replace(slower, stores="in-memory")]
-        for paced in (slower, *in_memory):
-            other = stopped_at(when.at_ms, replace(options, ready="none"), snapshot=paced)
-            at_once = _with_slower(at_once, paced, *other)
+    for paced in _at_rates_of_one_thread(snapshot):
+        at_once = _with_slower(at_once, paced, *stopped_now(snapshot=paced))
+    if at_once.answer is Answer.YES and _may_be_deleted(outcome):
+        at_once = _with_early_cleaning(at_once, snapshot, stopped_now(cleaning="early")[0])
     on_now(at_once)
     if design_of(snapshot, options).announces:
         return _announced(at_once, snapshot, options, on_round)
@@ -285,12 +303,16 @@ def drain(
     )
     if result.wait_ms is None:
         return result
-    outcome, later = stopped_at(when.at_ms + result.wait_ms, options, len(waiting.rounds))
-    return replace(result, later=later, later_unproven=tuple(_first_unproven(outcome, later).values()))
+    later_ms = when.at_ms + result.wait_ms
+    after, later = stopped_at(later_ms, len(waiting.rounds))
+    return replace(result, later=later, after=after, restoring_after=_restoring_tasks(after, snapshot, later_ms))
 
 
-def _at_rates_of_one_thread(snapshot: Snapshot) -> Snapshot:
-    """Return it with instances that restore at a thread's part of the rates given by hand: a copy is on one thread."""
+def _at_rates_of_one_thread(snapshot: Snapshot) -> Iterator[Snapshot]:
+    """Yield it with instances that restore at a thread's part of the rates given by hand: a copy is on one thread.
+
+    Where stores may be in memory, yield that as well; nothing if it is all the same.
+    """
     rates, instances = snapshot.rates, snapshot.state.group.instances
     given = {
         index: rate / instance.capacity
@@ -299,7 +321,11 @@ def _at_rates_of_one_thread(snapshot: Snapshot) -> Snapshot:
         and (rate := rates.restore_rate(index)) is not None
         and instance.capacity > 1
     }
-    return replace(snapshot, rates=replace(rates, restore_of={**rates.restore_of, **given})) if given else snapshot
+    if given:
+        slower = replace(snapshot, rates=replace(rates, restore_of={**rates.restore_of, **given}))
+        yield slower
+        if snapshot.stores not in ("persistent", "in-memory"):
+            yield replace(slower, stores="in-memory")
 
 
 def _with_slower(now: DrainNow, slower: Snapshot, plan: Plan, drained: Sequence[DrainedTask]) -> DrainNow:
@@ -337,6 +363,23 @@ def _with_slower(now: DrainNow, slower: Snapshot, plan: Plan, drained: Sequence[
     return replace(now, unproven=(*now.unproven, *slow_starts), doubts=doubts)
 
 
+def _with_early_cleaning(now: DrainNow, snapshot: Snapshot, plan: Plan) -> DrainNow:
+    """Return the answer with the starts that are cold, or not proven to be warm, if left-over state is deleted early.
+
+    Others' tasks may be among them: of what a thread has closed another one of its instance finds nothing then.
+    """
+    words = "the state that it starts from may be deleted before: state.cleanup.delay.ms may be over by then"
+    evidence = Evidence(known=Known.UNKNOWN, fact=Fact.LEFT_OVER, words=words)
+    starts = dict[WorkId, UnprovenStart]()
+    for step, at_ms in _restoring_starts(plan, now.at_ms):
+        start = UnprovenStart(task_id=step.task_id, process_id=step.to.process_id, at_ms=at_ms, evidence=evidence)
+        starts.setdefault(step.task_id, start)
+    for start in plan.unproven_starts:
+        starts.setdefault(start.task_id, start)
+    cold = tuple(starts.values())
+    return replace(now, unproven=(*now.unproven, *cold), doubts=(*now.doubts, *doubts_of(snapshot, cold)))
+
+
 def _is_left_over(snapshot: Snapshot, start: UnprovenStart) -> bool:
     """Tell whether a task starts on state that no consumer holds, which only disks keep."""
     group = snapshot.state.group
@@ -344,6 +387,20 @@ def _is_left_over(snapshot: Snapshot, start: UnprovenStart) -> bool:
     return any(
         copy.consumer is None and group.instances[copy.instance].process_id == start.process_id for copy in copies
     )
+
+
+def _may_be_deleted(plan: Plan) -> bool:
+    """Tell whether it depends on left-over state that may be deleted where tasks go, and whether they are warm."""
+    return any(note.code == LEFT_OVER_CLEANUP for note in plan.warnings)
+
+
+def _restoring_tasks(plan: Plan, snapshot: Snapshot, from_ms: int) -> tuple[WorkId, ...]:
+    """Return the tasks that start cold from a moment on, or restore for long before they run, in task order."""
+    restoring = {step.task_id for step, _ in _starts(plan, from_ms) if not step.caught_up}
+    rounds = [rnd for rnd in plan.rounds if rnd.at_ms >= from_ms]
+    names = {name for note in restores_within_limit(snapshot, plan.group, rounds) for name in note.subjects}
+    restoring |= {task.task_id for task in plan.group.tasks if str(task.task_id) in names}
+    return tuple(sorted(restoring, key=lambda task_id: task_id.sort_key))
 
 
 def _restoring_starts(plan: Plan, from_ms: int) -> Iterator[tuple[HandOver | Promote, int]]:
@@ -391,6 +448,8 @@ def _announced(now: DrainNow, snapshot: Snapshot, options: PlanOptions, on_round
         waiting=result,
         wait_ms=max(gone_ms.values()) - now.at_ms if let_go else None,
         later=_drained(result, snapshot, now.process_ids, now.at_ms) if let_go else (),
+        after=result,
+        restoring_after=_restoring_tasks(result, snapshot, now.at_ms),
         announced=True,
     )
 

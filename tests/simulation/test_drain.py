@@ -263,7 +263,8 @@ def test_waiting_does_not_tell_where_stores_are(stores: Stores | None) -> None:
     drained = drain(moving, ["i1"])
     assert drained.later
     assert all(task.caught_up for task in drained.later)
-    assert (", and stores are persistent: no cold start" in _facts(drained)["wait"]) == (stores is None)
+    conditions = ", and stores are persistent, and state left on disks is still there: no cold start"
+    assert (conditions in _facts(drained)["wait"]) == (stores is None)
 
 
 def test_an_instance_that_runs_nothing_may_stop() -> None:

@@ -207,15 +207,25 @@ def _wait(drain: Drain) -> Iterator[Fact]:
     """Yield what waiting changes, until when that is, and why tasks start cold even then."""
     if drain.wait_ms is None:
         return
-    config, cold = drain.plan.config, drain.cold_later
+    config, cold, answer = drain.plan.config, drain.cold_later, drain.answer_later
     summary, is_streams = drain.waiting.summary, drain.plan.design == "streams"
-    stores = ", and stores are persistent" * drain.needs_persistent_stores_later
-    starts = f"YES if copies have caught up by then{stores}: no cold start"
+    ifs = ["copies have caught up by then"]
+    ifs += ["stores are persistent"] * drain.needs_persistent_stores_later
+    ifs += ["state left on disks is still there"] * drain.needs_left_over_state_later
+    starts = f"YES if {', and '.join(ifs)}: no cold start"
+    restoring = [str(task) for task in drain.restoring_after if task not in {start.task_id for start in cold}]
     if cold:
         starts = f"NO, still {count(len(cold), 'cold start')}: {name_list([str(task.task_id) for task in cold], 3)}"
         if all(task.copy_there == "none" for task in cold):
             cause = "" if config.num_standby_replicas else f" ({'streams.' * is_streams}num.standby.replicas=0)"
             starts += f", without {'a copy where it goes' if len(cold) == 1 else 'copies where they go'}{cause}"
+    elif answer is Answer.NO:
+        tasks = count(len(restoring), "task still restores its state before it runs", "tasks still restore their state")
+        starts = f"NO, {tasks}: {name_list(restoring, 3)}"
+    elif answer is Answer.UNKNOWN:
+        starts = "UNKNOWN, the simulation ends before all their tasks run again"
+    if cold and restoring:
+        starts += f"; {count(len(restoring), 'other task restores', 'other tasks restore')} state first"
     if left_over := sum(task.caught_up and task.copy_there == "left-over" for task in drain.later):
         starts += f"; {count(left_over, 'other starts', 'others start')} from state that an earlier run left on disk"
     is_least = summary.duration_is == "least" if drain.announced else is_streams and summary.runs_by_ms is None

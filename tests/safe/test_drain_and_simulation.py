@@ -1,0 +1,102 @@
+"""What ``drain`` says of a stop, now and after waiting, is what the simulation of the same stop shows."""
+
+from __future__ import annotations
+
+import random
+from contextlib import suppress
+
+import pytest
+
+from kstream_plan.errors import KstreamPlanError
+from kstream_plan.model.answer import Answer
+from kstream_plan.model.scenario import Scenario, Stop
+from kstream_plan.model.starting_state import Cleaning
+from kstream_plan.planner.within_the_limit import restores_within_limit
+from kstream_plan.plans import HandOver, Plan, Promote
+from kstream_plan.render.answers import page_of, to_table
+from kstream_plan.simulation.drain import Drain, drain
+from kstream_plan.simulation.one_plan import plan_checked
+from tests.helpers.random_groups import Given, random_group
+
+#: Groups by seed: in the first three other tasks may start cold if left-over state is deleted, in the others they do
+#: after waiting.
+_MAY_BE_DELETED = (333, 1344, 2929)
+_COLD_AFTER_WAITING = (378, 982, 1238, 1498, 2468)
+
+
+def _asked(seed: int) -> tuple[Given, str]:
+    group = random_group(random.Random(seed))
+    instances = group.snapshot.state.group.instances
+    return group, instances[seed % len(instances)].process_id
+
+
+def _drained(seed: int) -> Drain | None:
+    group, process_id = _asked(seed)
+    with suppress(KstreamPlanError):  # the last instance may not stop
+        return drain(group.snapshot, [process_id], group.options)
+    return None
+
+
+def _simulated(seed: int, at_ms: int, cleaning: Cleaning = "likely") -> Plan:
+    group, process_id = _asked(seed)
+    scenario = Scenario(events=(Stop(at_ms=at_ms, process_ids=(process_id,)),))
+    return plan_checked(group.snapshot, group.options, scenario=scenario, cleaning=cleaning, ranges=False)
+
+
+def _cold(plan: Plan, from_ms: int) -> set[str]:
+    return {
+        str(step.task_id)
+        for rnd in plan.rounds
+        if rnd.at_ms >= from_ms
+        for step in rnd.single_steps
+        if isinstance(step, HandOver | Promote) and not step.caught_up
+    }
+
+
+def test_yes_holds_whenever_left_over_state_is_deleted() -> None:
+    yes = 0
+    for seed in (*_MAY_BE_DELETED, *range(150)):
+        drained = _drained(seed)
+        if drained is None or drained.answer is not Answer.YES:
+            continue
+        yes += 1
+        for cleaning in ("early", "late"):
+            plan = _simulated(seed, drained.at_ms, cleaning)
+            assert (seed, _cold(plan, drained.at_ms)) == (seed, set())
+    assert yes > 20
+
+
+@pytest.mark.parametrize("seed", _MAY_BE_DELETED)
+def test_other_tasks_that_may_find_nothing_left_over_are_unknown(seed: int) -> None:
+    drained = _drained(seed)
+    assert drained is not None
+    assert drained.answer is Answer.UNKNOWN
+    assert "It is unknown whether tasks of other instances start warm" in to_table(drained, width=200)
+
+
+def test_yes_after_waiting_is_what_the_simulation_shows() -> None:
+    answers = list[Answer]()
+    for seed in (*_COLD_AFTER_WAITING, *range(100)):
+        drained = _drained(seed)
+        if drained is None or drained.answer_later is None:
+            continue
+        answers.append(drained.answer_later)
+        later_ms = drained.at_ms + (drained.wait_ms or 0)
+        plan = _simulated(seed, later_ms)
+        rounds = [rnd for rnd in plan.rounds if rnd.at_ms >= later_ms]
+        notes = restores_within_limit(_asked(seed)[0].snapshot, plan.group, rounds)
+        restoring = _cold(plan, later_ms).union(*(note.subjects for note in notes))
+        assert (seed, set(map(str, drained.restoring_after))) == (seed, restoring)
+        assert (seed, drained.answer_later) == (seed, Answer.NO if restoring else Answer.YES)
+    assert {*answers} == {Answer.YES, Answer.NO}
+
+
+@pytest.mark.parametrize("seed", _COLD_AFTER_WAITING)
+def test_a_task_of_another_instance_that_starts_cold_after_waiting_is_no_yes(seed: int) -> None:
+    drained = _drained(seed)
+    assert drained is not None
+    assert drained.cold_later == ()
+    assert drained.answer_later is Answer.NO
+    waits = next(fact.value for fact in page_of(drained).facts if fact.key == "wait")
+    assert ": NO, " in waits
+    assert "still restore" in waits
