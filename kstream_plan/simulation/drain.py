@@ -15,8 +15,10 @@ from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.reported_lag import reported_lag
 from kstream_plan.model.scenario import Leave, Scenario, Stop
 from kstream_plan.model.times import format_time
+from kstream_plan.planner.case import Case
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
+from kstream_plan.planner.what_else import OtherPlay, noticed_otherwise
 from kstream_plan.planner.within_the_limit import NOTABLE_MS
 from kstream_plan.plans import HandOver, MemberLeft, Place, Plan, Promote
 from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, UnprovenStart
@@ -26,7 +28,7 @@ from kstream_plan.simulation.aftermath import Aftermath, aftermath, held_before
 from kstream_plan.simulation.asked_moment import AskedMoment, asked_moment
 from kstream_plan.simulation.drain_doubts import doubts_of, heard_at, rests_on
 from kstream_plan.simulation.instance_names import process_id_of
-from kstream_plan.simulation.one_plan import design_of, plan_checked
+from kstream_plan.simulation.one_plan import as_assigned, design_of, plan_checked
 
 #: So many rounds of a plan are played at first to see what becomes of the tasks; all of them if these do not tell.
 _SOON = (16, 128)
@@ -244,11 +246,14 @@ def drain(
     when = asked_moment(snapshot, options, process_ids)
     options = replace(when.options, closes_wait=False)  # it is asked who stops at that very moment
 
+    def stopping(at_ms: int) -> Scenario:
+        end = Leave if leave else Stop
+        return Scenario(events=(end(at_ms=at_ms, process_ids=process_ids),))
+
     def stopped_at(
         at_ms: int, options: PlanOptions, after: int = 0, *, snapshot: Snapshot = snapshot
     ) -> tuple[Plan, tuple[DrainedTask, ...]]:
-        end = Leave if leave else Stop
-        scenario = Scenario(events=(end(at_ms=at_ms, process_ids=process_ids),))
+        scenario = stopping(at_ms)
         most = options.max_rounds
         # what becomes of these tasks shows soon; the whole plan of a large group takes minutes
         soon = _SOON if len(group.tasks) * len(group.instances) >= _SMALL else ()
@@ -267,12 +272,10 @@ def drain(
     unknown = any(note.code == MAYBE_READY for note in outcome.assumptions)
     best, at_best = stopped_at(when.at_ms, replace(options, ready="all")) if unknown else (outcome, now)
     at_once = _at_once(snapshot, (outcome, best), process_ids, now, at_best, when)
-    slower = _at_rates_of_one_thread(snapshot)
-    if slower is not snapshot:
-        in_memory = [] if snapshot.stores in ("persistent", "in-memory") else [replace(slower, stores="in-memory")]
-        for paced in (slower, *in_memory):
-            other = stopped_at(when.at_ms, replace(options, ready="none"), snapshot=paced)
-            at_once = _with_slower(at_once, paced, *other)
+    for paced in _at_rates_of_one_thread(snapshot):
+        at_once = _with_slower(at_once, paced, *stopped_at(when.at_ms, replace(options, ready="none"), snapshot=paced))
+    others = _decided_otherwise(snapshot, replace(options, ready="none"), stopping(when.at_ms))
+    at_once = _with_other_decisions(at_once, snapshot, others)
     on_now(at_once)
     if design_of(snapshot, options).announces:
         return _announced(at_once, snapshot, options, on_round)
@@ -289,8 +292,11 @@ def drain(
     return replace(result, later=later, later_unproven=tuple(_first_unproven(outcome, later).values()))
 
 
-def _at_rates_of_one_thread(snapshot: Snapshot) -> Snapshot:
-    """Return it with instances that restore at a thread's part of the rates given by hand: a copy is on one thread."""
+def _at_rates_of_one_thread(snapshot: Snapshot) -> Sequence[Snapshot]:
+    """Return it with instances that restore at a thread's part of the rates given by hand: a copy is on one thread.
+
+    Where stores may be in memory it comes with such as well; none where no rate is given, or instances have one thread.
+    """
     rates, instances = snapshot.rates, snapshot.state.group.instances
     given = {
         index: rate / instance.capacity
@@ -299,7 +305,11 @@ def _at_rates_of_one_thread(snapshot: Snapshot) -> Snapshot:
         and (rate := rates.restore_rate(index)) is not None
         and instance.capacity > 1
     }
-    return replace(snapshot, rates=replace(rates, restore_of={**rates.restore_of, **given})) if given else snapshot
+    if not given:
+        return ()
+    slower = replace(snapshot, rates=replace(rates, restore_of={**rates.restore_of, **given}))
+    are_known = snapshot.stores in ("persistent", "in-memory")
+    return (slower,) if are_known else (slower, replace(slower, stores="in-memory"))
 
 
 def _with_slower(now: DrainNow, slower: Snapshot, plan: Plan, drained: Sequence[DrainedTask]) -> DrainNow:
@@ -335,6 +345,34 @@ def _with_slower(now: DrainNow, slower: Snapshot, plan: Plan, drained: Sequence[
     slow_starts = tuple(start for task_id, start in starts.items() if task_id not in known)
     doubts = (*now.doubts, *doubts_of(slower, slow_starts))
     return replace(now, unproven=(*now.unproven, *slow_starts), doubts=doubts)
+
+
+def _decided_otherwise(snapshot: Snapshot, options: PlanOptions, scenario: Scenario) -> Sequence[Plan]:
+    """Return what follows in a streams group if members speak at other times, or are in another order."""
+    if not design_of(snapshot, options).times_vary:
+        return ()
+    case = Case.of(as_assigned(snapshot, options), design_of(snapshot, options), options, scenario)
+    orders = (OtherPlay(case, other, options.of_one_play()) for other in case.design.other_beginnings(snapshot))
+    return [play.plan() for play in (*noticed_otherwise(case), *orders)]
+
+
+def _with_other_decisions(now: DrainNow, snapshot: Snapshot, plans: Sequence[Plan]) -> DrainNow:
+    """Return the answer with the starts that are cold, or not proven to be warm, in other plans alone."""
+    known = {task for task, answer in now.answers.items() if answer is not Answer.YES}
+    known |= {start.task_id for start in now.unproven}
+    words = "it has caught up by then where members send heartbeats as assumed; at other times it has not"
+    evidence = Evidence(known=Known.UNKNOWN, fact=Fact.HEARTBEATS, words=words)
+    starts = dict[WorkId, UnprovenStart]()
+    for plan in plans:
+        cold = (
+            UnprovenStart(task_id=step.task_id, process_id=step.to.process_id, at_ms=at_ms, evidence=evidence)
+            for step, at_ms in _restoring_starts(plan, now.at_ms)
+        )
+        for start in (*cold, *plan.unproven_starts):
+            if start.task_id not in known and start.process_id not in now.process_ids:
+                starts.setdefault(start.task_id, start)
+    unproven = tuple(sorted(starts.values(), key=lambda start: start.task_id.sort_key))
+    return replace(now, unproven=(*now.unproven, *unproven), doubts=(*now.doubts, *doubts_of(snapshot, unproven)))
 
 
 def _is_left_over(snapshot: Snapshot, start: UnprovenStart) -> bool:
