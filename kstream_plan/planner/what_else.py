@@ -234,6 +234,10 @@ class WhatElse:
             yield self._other(closes_wait=False)
         if self.case.outside.any_leads:
             yield from (self._other(next_leader=who) for who in _EITHER_LEADS)
+        scenario = self.case.scenario
+        in_turn = scenario and self.case.design.leaving_in_turn(scenario, self.case.snapshot)
+        if in_turn is not None:
+            yield self._other(case=replace(self.case, scenario=in_turn))
 
     def _with_other_copies(self, play: OnePlay, waiting: int) -> Iterator[OtherPlay]:
         """Yield the plays in which copies lack more, or less, than is reported of them."""

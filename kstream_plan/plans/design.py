@@ -354,6 +354,13 @@ class Design(ABC):
         """Return the same design with what nobody knows of how the group is at first taken otherwise."""
         return ()
 
+    def leaving_in_turn(self, _scenario: Scenario, _snapshot: Snapshot) -> Scenario | None:
+        """Return the scenario with those that leave together one after the other, if the group then takes it worse.
+
+        ``None``: it does not.
+        """
+        return None
+
     @abstractmethod
     def coordinator(self, config: AssignmentConfig) -> Coordinator[Any]:
         """Begin to coordinate a group with these settings."""
