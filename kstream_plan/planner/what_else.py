@@ -369,6 +369,8 @@ def noticed_otherwise(case: Case) -> Iterator[OtherPlay]:
     if design.times_vary:
         yield play(design.soonest(), "early")
         yield play(design.late(), case.options.noticed)
+        for place, other in enumerate(design.at_other_times()):
+            yield play(other, "early" if place % 2 else case.options.noticed)
     elif stops:
         yield play(design, "early")
         yield play(design, "late")

@@ -327,6 +327,10 @@ class Design(ABC):
         """Return the same design with rebalances that come late, where that may change what they find."""
         return self
 
+    def at_other_times(self) -> Sequence[Design]:
+        """Return the same design with members that speak neither all as soon nor all as late as they can."""
+        return ()
+
     def at_probes(self) -> Design:
         """Return the same design with copies, where nobody knows how fast they restore, caught up at probes alone.
 
