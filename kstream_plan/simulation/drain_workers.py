@@ -135,7 +135,7 @@ def drain_workers(
         heartbeat_ms = snapshot.config.heartbeat_interval_ms
         leaves = [Leave(at_ms=place * heartbeat_ms, process_ids=stage) for place, stage in enumerate(stages)]
         found = played(*leaves)
-        if found.summary.paused_task_ms > result.summary.paused_task_ms:
+        if _worse(_stand_still("stopped", found)) > _worse(_stand_still("stopped", result)):
             result, stops = found, leaves
     ways = [
         _stand_still("stopped", result),
