@@ -16,6 +16,7 @@ from kstream_plan.planner.lead import NextLeader
 from kstream_plan.planner.loop import NOT_WANTED
 from kstream_plan.planner.one_play import OnePlay, in_figures, one_play
 from kstream_plan.planner.options import PlanKeywords, PlanOptions, Proofs
+from kstream_plan.planner.scenario_as_noticed import Noticed
 from kstream_plan.planner.side_by_side import Ends, SideBySide
 from kstream_plan.plans import FigureRange, Plan, Summary, probes_after_ms
 from kstream_plan.plans.caught_up_evidence import Fact
@@ -207,7 +208,7 @@ class WhatElse:
             always.append(self._other(ready="all", proofs=self._of_stores))
         if waiting or any(doubt.is_likely_ready for doubt in outcome.doubts):
             always.append(self._least_ready(case, waiting))
-        always += self._noticed_otherwise()
+        always += noticed_otherwise(case)
         always += self._paced_otherwise(play)
         always += self._with_other_copies(play, waiting)
         always += self._events_otherwise()
@@ -233,23 +234,10 @@ class WhatElse:
             yield self._other(closes_wait=False)
         if self.case.outside.any_leads:
             yield from (self._other(next_leader=who) for who in _EITHER_LEADS)
-
-    def _noticed_otherwise(self) -> Iterator[OtherPlay]:
-        """Yield the plays in which members speak, and those that have stopped expire, as early and as late as can be.
-
-        Where members decide nothing together, the broker may decide between two of those that expire one by one.
-        """
-        case, design = self.case, self.case.design
-        stops = case.outside.notices_late
-        if design.times_vary:
-            yield self._other(design.soonest(), noticed="early")
-            yield self._other(design.late())
-        elif stops:
-            yield self._other(noticed="early")
-            yield self._other(noticed="late")
-        if design.times_vary and stops:
-            yield self._other(design.soonest(), noticed="one-by-one")
-            yield self._other(design.soonest(), noticed="reversed")
+        scenario = self.case.scenario
+        in_turn = scenario and self.case.design.leaving_in_turn(scenario, self.case.snapshot)
+        if in_turn is not None:
+            yield self._other(case=replace(self.case, scenario=in_turn))
 
     def _with_other_copies(self, play: OnePlay, waiting: int) -> Iterator[OtherPlay]:
         """Yield the plays in which copies lack more, or less, than is reported of them."""
@@ -366,6 +354,29 @@ class WhatElse:
         within = case if min(by_ms) > 0 else with_time_out(config.session_timeout_ms + more_ms)
         beyond = case if max(by_ms) <= 0 else with_time_out(config.session_timeout_ms - more_ms)
         return within, beyond
+
+
+def noticed_otherwise(case: Case) -> Iterator[OtherPlay]:
+    """Yield the plays in which members speak, and those that have stopped expire, as early and as late as can be.
+
+    Where members decide nothing together, the broker may decide between two of those that expire one by one.
+    """
+    design, stops = case.design, case.outside.notices_late
+
+    def play(by: Design, noticed: Noticed) -> OtherPlay:
+        return OtherPlay(case, by, replace(case.options.of_one_play(), noticed=noticed))
+
+    if design.times_vary:
+        yield play(design.soonest(), "early")
+        yield play(design.late(), case.options.noticed)
+        for place, other in enumerate(design.at_other_times()):
+            yield play(other, "early" if place % 2 else case.options.noticed)
+    elif stops:
+        yield play(design, "early")
+        yield play(design, "late")
+    if design.times_vary and stops:
+        yield play(design.soonest(), "one-by-one")
+        yield play(design.soonest(), "reversed")
 
 
 def _stores_matter(case: Case, played: InFigures) -> bool:

@@ -66,6 +66,7 @@ class Fact(StrEnum):
     LEFT_OVER = "left-over-state"
     NO_COPY = "no-copy"
     NEW_COPY = "new-copy"
+    HEARTBEATS = "heartbeats-unknown"
     STORES_UNKNOWN = "stores-unknown"
     IN_MEMORY = "stores-in-memory"
 

@@ -327,6 +327,10 @@ class Design(ABC):
         """Return the same design with rebalances that come late, where that may change what they find."""
         return self
 
+    def at_other_times(self) -> Sequence[Design]:
+        """Return the same design with members that speak neither all as soon nor all as late as they can."""
+        return ()
+
     def at_probes(self) -> Design:
         """Return the same design with copies, where nobody knows how fast they restore, caught up at probes alone.
 
@@ -353,6 +357,13 @@ class Design(ABC):
     def other_beginnings(self, _snapshot: Snapshot) -> Sequence[Design]:
         """Return the same design with what nobody knows of how the group is at first taken otherwise."""
         return ()
+
+    def leaving_in_turn(self, _scenario: Scenario, _snapshot: Snapshot) -> Scenario | None:
+        """Return the scenario with those that leave together one after the other, if the group then takes it worse.
+
+        ``None``: it does not.
+        """
+        return None
 
     @abstractmethod
     def coordinator(self, config: AssignmentConfig) -> Coordinator[Any]:

@@ -506,9 +506,12 @@ def _played_in(
         made, draws = simulated.plan, simulated.draws
         still = [standing_still(search.play(scenario, draw, check=False), 0) for draw in range(number)]
     figures = alternative_figures(made, draws)
-    as_known = plan(snapshot, options.of_one_play(), scenario=drawn(scenario, group, 0))
-    doubtful_starts = _doubtful_starts(as_known.unproven_starts, bool(process_ids))
-    counted = {*doubtful_starts, *(start for start in as_known.unproven_starts if start.evidence.known is Known.BEHIND)}
+    sides = [scenario]
+    if safe_pause.outcome == "safe":  # else the search tells why not
+        sides += (scenario_of(restarts, length_ms, safe_pause.pause_ms) for length_ms in lengths_ms[1:])
+    unproven = _unproven_on_any_side(snapshot, options, [drawn(side, group, 0) for side in sides])
+    doubtful_starts = _doubtful_starts(unproven, bool(process_ids))
+    counted = {*doubtful_starts, *(start for start in unproven if start.evidence.known is Known.BEHIND)}
     return PlayedWay(
         way=way,
         safe_pause=safe_pause,
@@ -520,9 +523,21 @@ def _played_in(
         most_cold=most_cold(made, figures.cold_handovers.most) + len(counted),
         still_at_once=Range(still[0 if draws is None else draws.shown], min(still), max(still)),
         ends_ms=max([*made.ends("duration_ms", figures.balanced_ms.most), *(outage.to_ms for outage in made.outages)]),
-        unproven=as_known.unproven_starts,
+        unproven=unproven,
         takes_proof=bool(process_ids),
     )
+
+
+def _unproven_on_any_side(
+    snapshot: Snapshot, options: PlanOptions, sides: Sequence[Scenario]
+) -> tuple[UnprovenStart, ...]:
+    """Return the unproven starts of the first side of the session time-out, and of the others what it does not have."""
+    found = list[UnprovenStart]()
+    for side in sides:
+        seen = {(start.task_id, start.process_id) for start in found}
+        starts = plan(snapshot, options.of_one_play(), scenario=side).unproven_starts
+        found += (start for start in starts if (start.task_id, start.process_id) not in seen)
+    return tuple(found)
 
 
 def _other_sides_ms(config: AssignmentConfig, restart_ms: int) -> tuple[int, ...]:

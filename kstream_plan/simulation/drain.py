@@ -16,8 +16,10 @@ from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.reported_lag import reported_lag
 from kstream_plan.model.scenario import Leave, Scenario, Stop
 from kstream_plan.model.times import format_time
+from kstream_plan.planner.case import Case
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
+from kstream_plan.planner.what_else import OtherPlay, noticed_otherwise
 from kstream_plan.planner.within_the_limit import NOTABLE_MS, restores_within_limit
 from kstream_plan.plans import HandOver, MemberLeft, Place, Plan, Promote
 from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, UnprovenStart
@@ -28,12 +30,23 @@ from kstream_plan.simulation.aftermath import Aftermath, aftermath, held_before
 from kstream_plan.simulation.asked_moment import AskedMoment, asked_moment
 from kstream_plan.simulation.drain_doubts import doubts_of, heard_at, rests_on
 from kstream_plan.simulation.instance_names import process_id_of
-from kstream_plan.simulation.one_plan import design_of, plan_checked
+from kstream_plan.simulation.one_plan import as_assigned, design_of, plan_checked
 
 #: So many rounds of a plan are played at first to see what becomes of the tasks; all of them if these do not tell.
 _SOON = (16, 128)
 #: With fewer tasks times instances all rounds are simulated at once.
 _SMALL = 2_000
+#: Why starts may be warm that are cold at other times of heartbeats, or if left-over state is deleted early.
+_AT_OTHER_TIMES = Evidence(
+    known=Known.UNKNOWN,
+    fact=Fact.HEARTBEATS,
+    words="it has caught up by then where members send heartbeats as assumed; at other times it has not",
+)
+_DELETED = Evidence(
+    known=Known.UNKNOWN,
+    fact=Fact.LEFT_OVER,
+    words="it starts from left-over state that state.cleanup.delay.ms may have deleted by then",
+)
 #: What an instance has of a task: no copy, left-over state, or a copy that it is assigned.
 CopyThere: TypeAlias = Literal["none", "left-over", "assigned"]
 
@@ -263,34 +276,18 @@ def drain(
     when = asked_moment(snapshot, options, process_ids)
     options = replace(when.options, closes_wait=False)  # it is asked who stops at that very moment
 
-    def stopped_at(
-        at_ms: int, after: int = 0, *, snapshot: Snapshot = snapshot, **changed: Unpack[PlanKeywords]
-    ) -> tuple[Plan, tuple[DrainedTask, ...]]:
-        end = Leave if leave else Stop
-        scenario = Scenario(events=(end(at_ms=at_ms, process_ids=process_ids),))
-        most = options.max_rounds
-        # what becomes of these tasks shows soon; the whole plan of a large group takes minutes
-        soon = _SOON if len(group.tasks) * len(group.instances) >= _SMALL else ()
-        for limit in [after + rounds for rounds in soon if most is None or after + rounds < most] + [most]:
-            some = replace(replace(options, **changed), max_rounds=limit, floor=False, ranges=False)
-            result = plan_checked(snapshot, some, scenario=scenario, on_round=on_round)
-            drained = _drained(result, snapshot, process_ids, at_ms)
-            reached = bool(result.rounds) and result.rounds[-1].at_ms >= at_ms
-            if result.verdict.kind != "unfinished" or (
-                reached and len(drained) == len(_ran(result, process_ids, at_ms))
-            ):
-                break
-        return result, drained
-
-    stopped_now = partial(stopped_at, when.at_ms, ready="none")
+    stop = _Stop(snapshot, options, process_ids, leave, on_round)
+    stopped_now = partial(stop.at, when.at_ms, ready="none")
     outcome, now = stopped_now()
     unknown = any(note.code == MAYBE_READY for note in outcome.assumptions)
-    best, at_best = stopped_at(when.at_ms, ready="all") if unknown else (outcome, now)
+    best, at_best = stop.at(when.at_ms, ready="all") if unknown else (outcome, now)
     at_once = _at_once(snapshot, (outcome, best), process_ids, now, at_best, when)
     for paced in _at_rates_of_one_thread(snapshot):
         at_once = _with_slower(at_once, paced, *stopped_now(snapshot=paced))
+    others = _decided_otherwise(snapshot, replace(options, ready="none"), stop.scenario(when.at_ms))
+    at_once = _with_other_outcomes(at_once, snapshot, others, _AT_OTHER_TIMES)
     if at_once.answer is Answer.YES and _may_be_deleted(outcome):
-        at_once = _with_early_cleaning(at_once, snapshot, stopped_now(cleaning="early")[0])
+        at_once = _with_other_outcomes(at_once, snapshot, [stopped_now(cleaning="early")[0]], _DELETED)
     on_now(at_once)
     if design_of(snapshot, options).announces:
         return _announced(at_once, snapshot, options, on_round)
@@ -304,8 +301,46 @@ def drain(
     if result.wait_ms is None:
         return result
     later_ms = when.at_ms + result.wait_ms
-    after, later = stopped_at(later_ms, len(waiting.rounds))
+    after, later = stop.at(later_ms, len(waiting.rounds))
     return replace(result, later=later, after=after, restoring_after=_restoring_tasks(after, snapshot, later_ms))
+
+
+class _Stop(NamedTuple):
+    """Instances that stop (``leave``: leave the group cleanly), and how that is simulated."""
+
+    snapshot: Snapshot
+    options: PlanOptions
+    process_ids: tuple[str, ...]
+    leave: bool
+    on_round: OnRound | None
+
+    def scenario(self, at_ms: int) -> Scenario:
+        """Return their stop at a moment."""
+        end = Leave if self.leave else Stop
+        return Scenario(events=(end(at_ms=at_ms, process_ids=self.process_ids),))
+
+    def at(
+        self, at_ms: int, after: int = 0, *, snapshot: Snapshot | None = None, **changed: Unpack[PlanKeywords]
+    ) -> tuple[Plan, tuple[DrainedTask, ...]]:
+        """Return what follows from their stop, and for each of their tasks; it comes ``after`` so many rebalances.
+
+        By default of the same snapshot. Of a large group no more is simulated than shows what becomes of these tasks.
+        """
+        snapshot = snapshot or self.snapshot
+        group, options = snapshot.state.group, replace(self.options, **changed)
+        most = options.max_rounds
+        # what becomes of these tasks shows soon; the whole plan of a large group takes minutes
+        soon = _SOON if len(group.tasks) * len(group.instances) >= _SMALL else ()
+        for limit in [after + rounds for rounds in soon if most is None or after + rounds < most] + [most]:
+            some = replace(options, max_rounds=limit, floor=False, ranges=False)
+            result = plan_checked(snapshot, some, scenario=self.scenario(at_ms), on_round=self.on_round)
+            drained = _drained(result, snapshot, self.process_ids, at_ms)
+            reached = bool(result.rounds) and result.rounds[-1].at_ms >= at_ms
+            if result.verdict.kind != "unfinished" or (
+                reached and len(drained) == len(_ran(result, self.process_ids, at_ms))
+            ):
+                break
+        return result, drained
 
 
 def _at_rates_of_one_thread(snapshot: Snapshot) -> Iterator[Snapshot]:
@@ -363,21 +398,33 @@ def _with_slower(now: DrainNow, slower: Snapshot, plan: Plan, drained: Sequence[
     return replace(now, unproven=(*now.unproven, *slow_starts), doubts=doubts)
 
 
-def _with_early_cleaning(now: DrainNow, snapshot: Snapshot, plan: Plan) -> DrainNow:
-    """Return the answer with the starts that are cold, or not proven to be warm, if left-over state is deleted early.
+def _decided_otherwise(snapshot: Snapshot, options: PlanOptions, scenario: Scenario) -> Sequence[Plan]:
+    """Return what follows in a streams group if members speak at other times, or are in another order."""
+    if not design_of(snapshot, options).times_vary:
+        return ()
+    case = Case.of(as_assigned(snapshot, options), design_of(snapshot, options), options, scenario)
+    orders = (OtherPlay(case, other, options.of_one_play()) for other in case.design.other_beginnings(snapshot))
+    return [play.plan() for play in (*noticed_otherwise(case), *orders)]
 
-    Others' tasks may be among them: of what a thread has closed another one of its instance finds nothing then.
+
+def _with_other_outcomes(now: DrainNow, snapshot: Snapshot, plans: Sequence[Plan], evidence: Evidence) -> DrainNow:
+    """Return the answer with the starts that are cold, or not proven to be warm, in other plans alone.
+
+    ``evidence`` says of those that are cold why it may not come to that.
     """
-    words = "the state that it starts from may be deleted before: state.cleanup.delay.ms may be over by then"
-    evidence = Evidence(known=Known.UNKNOWN, fact=Fact.LEFT_OVER, words=words)
+    known = {task for task, answer in now.answers.items() if answer is not Answer.YES}
+    known |= {start.task_id for start in now.unproven}
     starts = dict[WorkId, UnprovenStart]()
-    for step, at_ms in _restoring_starts(plan, now.at_ms):
-        start = UnprovenStart(task_id=step.task_id, process_id=step.to.process_id, at_ms=at_ms, evidence=evidence)
-        starts.setdefault(step.task_id, start)
-    for start in plan.unproven_starts:
-        starts.setdefault(start.task_id, start)
-    cold = tuple(starts.values())
-    return replace(now, unproven=(*now.unproven, *cold), doubts=(*now.doubts, *doubts_of(snapshot, cold)))
+    for plan in plans:
+        cold = (
+            UnprovenStart(task_id=step.task_id, process_id=step.to.process_id, at_ms=at_ms, evidence=evidence)
+            for step, at_ms in _restoring_starts(plan, now.at_ms)
+        )
+        for start in (*cold, *plan.unproven_starts):
+            if start.task_id not in known and start.process_id not in now.process_ids:
+                starts.setdefault(start.task_id, start)
+    unproven = tuple(sorted(starts.values(), key=lambda start: start.task_id.sort_key))
+    return replace(now, unproven=(*now.unproven, *unproven), doubts=(*now.doubts, *doubts_of(snapshot, unproven)))
 
 
 def _is_left_over(snapshot: Snapshot, start: UnprovenStart) -> bool:

@@ -29,6 +29,8 @@ _MESSAGES = {
     Fact.STORES_UNKNOWN: "Whether stores are persistent or in memory is unknown (--stores): those in memory are empty "
     "after a restart, and once their task was closed",
     Fact.IN_MEMORY: "Stores are in memory: a restart or a move leaves nothing of them",
+    Fact.HEARTBEATS: "When members send heartbeats is unknown: where they come otherwise than assumed, the broker "
+    "starts tasks on copies that have not caught up by then",
     Fact.NEW_COPY: "The copy to start from does not exist yet, and how fast it catches up is unknown",
 }
 _MESSAGES[Fact.WITHIN_LIMIT] = (

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import NamedTuple
 
+from kstream_plan.designs.connect.departures import in_turn
 from kstream_plan.model import Note, Snapshot, WorkId
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.connect_group import DELAY_UNKNOWN, ConnectGroup
@@ -63,9 +64,9 @@ class WorkersDrained:
 
     ``ways`` are that and others, in the order of :class:`StandStill`. ``wait_ms`` is when all that is under way has
     settled, ``later`` the same as the first way from then on; both are ``None`` if nothing is (or it does not settle).
-    ``leader_stops``: the leader is among them. ``in_turn``: it goes first, the others in a rebalance of their own, as
-    that is worse than all in one, and nobody knows which it will be. ``time`` is the moment that is asked of, RFC 3339
-    (``None``: not known), ``doubts`` why more may stand unassigned than ``plan`` says.
+    ``leader_stops``: the leader is among them. ``in_turn``: it goes first, then who leads next, and the others in a
+    rebalance of their own, as that is worse than all in one, and nobody knows which it will be. ``time`` is the moment
+    that is asked of, RFC 3339 (``None``: not known), ``doubts`` why more may stand unassigned than ``plan`` says.
     """
 
     plan: Plan
@@ -129,13 +130,13 @@ def drain_workers(
     wait_ms = waiting.rounds[-1].at_ms + snapshot.config.heartbeat_interval_ms if under_way else None
     result, stops = played(leave), [leave]
     leader = None if snapshot.state.leader is None else group.instances[snapshot.state.leader].process_id
-    others = tuple(item for item in process_ids if item != leader)
-    if leader in process_ids and others and _waits(result):
-        first = Leave(at_ms=0, process_ids=(str(leader),))
-        in_turn = [first, Leave(at_ms=snapshot.config.heartbeat_interval_ms, process_ids=others)]
-        found = played(*in_turn)
-        if found.summary.paused_task_ms > result.summary.paused_task_ms:
-            result, stops = found, in_turn
+    stages = in_turn(cluster, process_ids)
+    if len(stages) > 1 and _waits(result):
+        heartbeat_ms = snapshot.config.heartbeat_interval_ms
+        leaves = [Leave(at_ms=place * heartbeat_ms, process_ids=stage) for place, stage in enumerate(stages)]
+        found = played(*leaves)
+        if _worse(_stand_still("stopped", found)) > _worse(_stand_still("stopped", result)):
+            result, stops = found, leaves
     ways = [
         _stand_still("stopped", result),
         _stand_still(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,12 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kstream_plan.designs.streams import playing
+from kstream_plan.designs.streams.beats import Beats
 from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.model import Consumer, Instance, Rates, Snapshot
 from kstream_plan.model.scenario import Join, Leave, Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import seated
 from kstream_plan.planner.assumptions import input_behind
+from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.outside_events import OutsideEvents
 from kstream_plan.planner.scenario_as_noticed import timeline
 from kstream_plan.plans import Plan, Trigger
@@ -31,6 +36,7 @@ from kstream_plan.snapshots.metrics.overlay import with_measured_lags
 from kstream_plan.snapshots.metrics.scrapes import read_scrapes
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import captured_scenarios, one_standby
+from tests.helpers.random_broker_groups import streams_case
 from tests.helpers.schemas import validator
 
 FOLDER = Path(__file__).parent
@@ -299,3 +305,25 @@ def test_a_static_member_that_is_back_has_all_its_threads(back_ms: int, threads:
     found = timeline(members, AssignmentConfig(), events, noticed="reversed" if is_reversed else "one-by-one")
     last = found.changes[-1].members if found.changes else tuple(members)
     assert {instance.process_id: instance.capacity for instance in last} == {"a": threads, "b": 1}
+
+
+@pytest.mark.parametrize("seed", [76, 108])
+def test_whenever_members_of_a_streams_group_speak_pauses_are_in_the_range(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who gives up a task may have heard of it at once, and who gets it an interval later, and be waited for again."""
+    snapshot, scenario = streams_case(seed)
+    snapshot = replace(snapshot, rates=Rates(restore_per_instance=5_000.0, produce_per_task=0.0))
+    options = PlanOptions(max_rounds=60)
+    low_ms, high_ms = _ends(plan_checked(snapshot, options, scenario=scenario), "max_paused_task_ms")
+    for draw in range(8):
+        source = random.Random(f"{seed}/{draw}")
+
+        def spread(
+            member_ids: Sequence[str], interval_ms: int, *, source: random.Random = source, **_: object
+        ) -> dict[str, Beats]:
+            return {member_id: Beats(phase_ms=source.randrange(interval_ms)) for member_id in member_ids}
+
+        monkeypatch.setattr(playing, "spread_beats", spread)
+        paused = plan_checked(snapshot, options.of_one_play(), scenario=scenario).summary.max_paused_task
+        assert low_ms - 100 <= (0 if paused is None else paused.ms) <= high_ms + 100

@@ -154,6 +154,23 @@ def test_what_few_restarts_need_is_held_against_all_of_them_on_either_side_of_th
         assert is_safe(_again(snapshot, found, side, found.pause_ms))
 
 
+@pytest.mark.parametrize("seed", [9, 18])
+def test_a_start_that_nothing_proves_counts_on_either_side_of_the_time_out(seed: int) -> None:
+    """A static member that is back in time starts nothing; one that is not leaves its tasks to what may be behind."""
+    given_group = random_group(random.Random(seed))
+    found = bounce(given_group.snapshot, 44_000, given_group.options, instances=[given_group.busiest])
+    options, unproven = replace(given_group.options, closes_wait=False).of_one_play(), 0
+    safe = [item for item in found.played if item.safe_pause.outcome == "safe" and not item.way.settings]
+    for item in safe:
+        counted = {(start.task_id, start.process_id) for start in item.unproven}
+        for side_ms in (44_999, 45_001):
+            scenario = item.way.scenario(side_ms, item.pause_ms, found.process_ids)
+            starts = plan(given_group.snapshot, options, scenario=scenario).unproven_starts
+            assert {(start.task_id, start.process_id) for start in starts} <= counted
+            unproven += len(starts)
+    assert unproven
+
+
 def test_a_member_that_leaves_hands_over_to_a_warm_standby_and_others_are_told_why_they_are_not_safe() -> None:
     with_standbys, without = bounce(_group(4, 8, True), 20_000), bounce(_group(4, 8, False), 20_000)
     assert _of(with_standbys, "leave").safe

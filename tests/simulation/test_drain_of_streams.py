@@ -13,6 +13,7 @@ from kstream_plan.cli import run
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Rates, Snapshot
 from kstream_plan.model.answer import Answer
+from kstream_plan.model.scenario import Scenario, Stop
 from kstream_plan.model.snapshot import Stores
 from kstream_plan.render.answers import to_json
 from kstream_plan.render.answers import to_table as drain_table
@@ -95,6 +96,24 @@ def test_a_standby_that_is_dropped_before_it_becomes_active_leaves_nothing_in_me
     assert found.how_many_cold[1] == (0 if answer is Answer.YES else 2)
     assert found.plan.summary.cold_handovers == (2 if answer is Answer.NO else 0)
     assert found.plan.summary.restored_records == (120_000 if answer is Answer.NO else 0)
+
+
+@pytest.mark.parametrize(("lag", "answer"), [(4_000, Answer.YES), (10_001, Answer.UNKNOWN), (60_000, Answer.NO)])
+@pytest.mark.parametrize("release", ["4.3", "4.4"])
+def test_a_copy_that_has_caught_up_unless_the_broker_decides_at_once_is_no_yes(
+    release: str, lag: int, answer: Answer
+) -> None:
+    """A broker decides in any member's heartbeat: at once, or an interval later."""
+    lags = [{"process_id": "a", "task_id": f"0_{task}", "lag": lag} for task in (2, 3)]
+    result = {**rowed(release, lags=lags), "stores": "persistent"}
+    item = replace(snapshot(result), rates=Rates(restore_per_instance=10_000.0, produce_per_task=0.0))
+    found = drain(item, ["b"])
+    assert found.answer is answer
+    if answer is Answer.UNKNOWN:
+        assert found.how_many_cold == (0, 2)
+        assert [(doubt.code, doubt.subjects) for doubt in found.doubts] == [("heartbeats-unknown", ("0_2", "0_3"))]
+    stop = Scenario(events=(Stop(at_ms=0, process_ids=("b",)),))
+    assert (plan_checked(item, scenario=stop).ends("cold_handovers")[1] > 0) is (answer is not Answer.YES)
 
 
 def test_require_warm_fails_where_nothing_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

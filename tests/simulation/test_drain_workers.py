@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import kstream_plan
@@ -32,7 +32,7 @@ from kstream_plan.simulation.drain_workers import (
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.snapshots.rows.times import parse_time
-from tests.helpers.connect_rows import even, snapshot
+from tests.helpers.connect_rows import even, row, snapshot
 from tests.helpers.schemas import validator
 
 DELAY_MS = 300_000
@@ -91,6 +91,59 @@ def test_if_the_leader_stops_with_others_the_worse_order_counts() -> None:
     assert [line.text.split(" (")[0] for line in page.lines if line.kind == "note"][:1] == [
         "The work of w3 stays unassigned for up to 5m"
     ]
+
+
+@settings(max_examples=25)
+@example(workers=5, busy=1, gone=(0, 1, 4), delay_ms=DELAY_MS, release=None)
+@example(workers=4, busy=4, gone=(0, 1, 3), delay_ms=DELAY_MS, release=None)
+@example(workers=4, busy=4, gone=(0, 3), delay_ms=0, release="3.5.1")
+@given(
+    workers=st.integers(3, 5),
+    busy=st.integers(1, 5),
+    gone=st.lists(st.integers(0, 4), min_size=2, max_size=3, unique=True),
+    delay_ms=st.sampled_from([0, 60_000, DELAY_MS]),
+    release=st.sampled_from([None, "3.5.1"]),
+)
+def test_in_whatever_order_workers_stop_nothing_stands_unassigned_for_longer(
+    workers: int, busy: int, gone: Sequence[int], delay_ms: int, release: str | None
+) -> None:
+    """Of ``busy`` connectors each has a worker of its own, the last ones; who leads next may have nothing to do.
+
+    Without a delay some releases assign what a worker ran only in the next rebalance, and nothing starts one.
+    """
+    names = [f"w{number}" for number in gone if number < workers]
+    held = {f"w{number}": {f"c{number}": (-1, 0)} if number >= workers - busy else {} for number in range(workers)}
+    connectors = {name: 1 for items in held.values() for name in items}
+    config = {"scheduled_rebalance_max_delay_ms": delay_ms}
+    if len(names) == workers or not names:
+        return
+    entry = replace(snapshot(row(connectors, held, config=config)), streams_version=release)
+    found = drain_workers(entry, names)
+    for order in permutations(names):
+        leaves = [Leave(at_ms=HEARD_MS * place, process_ids=(name,)) for place, name in enumerate(order)]
+        plan = plan_checked(entry, scenario=Scenario(events=tuple(leaves)))
+        longest_ms = _stand_still("stopped", plan).longest_ms
+        assert plan.verdict.kind == "settled" or found.answer is Answer.NO
+        if plan.verdict.kind != "settled":
+            continue
+        assert longest_ms <= found.ways[0].longest_ms + 2 * HEARD_MS * len(names)
+        together = plan_checked(entry, scenario=Scenario(events=(Leave(at_ms=0, process_ids=tuple(names)),)))
+        assert longest_ms <= together.ends("max_paused_task_ms")[1] + 2 * HEARD_MS * len(names)
+    if found.answer is Answer.YES:
+        assert together.ends("max_paused_task_ms")[1] <= HEARD_MS
+
+
+def test_a_check_of_a_leader_that_stops_with_others_is_no_yes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    group, policy = tmp_path / "group.json", tmp_path / "policy.yaml"
+    group.write_text(json.dumps(even(4)))
+    policy.write_text("version: 1\ndefaults: {max_pause_per_task: 1m}\n")
+    asked = ["check", str(group), "--policy", str(policy), "--set", "now=2026-11-22T12:00:00Z"]
+    assert run([*asked, "--remove", "w0"]) == 0
+    capsys.readouterr()
+    assert run([*asked, "--remove", "w3", "--remove", "w0"]) == 3
+    assert "UNKNOWN: It is unknown whether 1 of 2 rules is kept" in capsys.readouterr().out
 
 
 def test_by_the_eager_protocol_everything_stands_still_for_a_rebalance_and_nothing_waits() -> None:

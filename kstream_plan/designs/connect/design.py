@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from kstream_plan.designs.connect.cluster import SHIPPED, Rules
 from kstream_plan.designs.connect.connectors import ever_configured
+from kstream_plan.designs.connect.departures import events_in_turn
 from kstream_plan.designs.connect.frozen import due_ms, later, led_by, table_bins
 from kstream_plan.designs.connect.laws import NEWEST, ConnectLaws, connect_laws_of
 from kstream_plan.designs.connect.playing import Begins, ConnectPlay, holdings_of
@@ -118,6 +119,13 @@ class Connect(Design):
             return Leave(at_ms=event.at_ms, process_ids=event.process_ids, where=where)
         # the delay is that of the worker that leads: the play knows who has which
         return replace(event, leaves=True, settings=()) if isinstance(event, Bounce) else event
+
+    def leaving_in_turn(self, scenario: Scenario, snapshot: Snapshot) -> Scenario | None:
+        """Return the scenario with leaders that leave with others before these: then more work waits."""
+        group = snapshot.state.memory
+        assert isinstance(group, ConnectGroup)
+        events = events_in_turn(group, scenario.events, snapshot.config.heartbeat_interval_ms)
+        return None if events is None else Scenario(events=tuple(events))
 
     def coordinator(self, config: AssignmentConfig) -> ConnectPlay:
         """Begin to coordinate a group with these settings."""

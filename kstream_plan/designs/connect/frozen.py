@@ -100,6 +100,11 @@ def table_bins(member_ids: list[str]) -> int | None:
     return None
 
 
+def in_table(group: ConnectGroup) -> ConnectGroup:
+    """Return the same with a broker's table of as many bins as one has that lists the workers in their order."""
+    return replace(group, bins=table_bins([worker.member_id for worker in group.workers]))
+
+
 def thawed(group: ConnectGroup, max_delay_ms: int, rules: Rules = SHIPPED) -> ConnectCluster:
     """Return a cluster that is the same by now, and can be played on."""
     cluster = ConnectCluster(dict(group.task_counts), max_delay_ms, rules, group.java, group.bins)

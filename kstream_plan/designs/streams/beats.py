@@ -8,6 +8,7 @@ Source: page ``streams-rules``, "One heartbeat"; page ``streams-rules``, "Time i
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -17,11 +18,21 @@ APPLY_MS = 100
 
 
 class Pace(StrEnum):
-    """When members speak, once they would hear something new."""
+    """When members speak, once they would hear something new.
+
+    ``APART``: who is to give up active tasks at once, everybody else as late as can be, so that tasks pause longest.
+    """
 
     TYPICAL = "typical"
     SOONEST = "soonest"
     LATEST = "latest"
+    APART = "apart"
+
+    def of_member(self, *, gives_up: bool) -> Pace:
+        """Return the pace of one that hears something new: whether it ``gives_up`` active tasks then."""
+        if self is not Pace.APART:
+            return self
+        return Pace.SOONEST if gives_up else Pace.LATEST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,18 +66,21 @@ class Beats:
             return self.applied_at_ms
         if pace is Pace.SOONEST:
             return from_ms
-        if pace is Pace.LATEST:
+        if pace in (Pace.LATEST, Pace.APART):
             return from_ms + interval_ms
         return from_ms + (self.phase_ms - from_ms) % interval_ms
 
 
-def spread_beats(member_ids: Sequence[str], interval_ms: int, *, from_now: bool) -> dict[str, Beats]:
-    """Return the heartbeats of members of which nobody knows when they are: evenly over the interval.
+def spread_beats(member_ids: Sequence[str], interval_ms: int, *, from_now: bool, draw: int = 0) -> dict[str, Beats]:
+    """Return the heartbeats of members of which nobody knows when they are: evenly over the interval, or drawn.
 
-    ``from_now``: the first of them speaks now, at 0.
+    ``from_now``: the first of them speaks now, at 0. ``draw``: above 0 the number of a draw.
     """
     twice = 2 * len(member_ids)
-    return {
-        member_id: Beats(phase_ms=(2 * place + (not from_now)) * interval_ms // twice)
-        for place, member_id in enumerate(member_ids)
-    }
+    phases_ms = [(2 * place + (not from_now)) * interval_ms // twice for place in range(len(member_ids))]
+    if draw:
+        source = random.Random(draw)
+        phases_ms = [source.randrange(interval_ms) for _ in member_ids]
+        first_ms = min(phases_ms, default=0) if from_now else 0
+        phases_ms = [phase_ms - first_ms for phase_ms in phases_ms]
+    return {member_id: Beats(phase_ms=phase_ms) for member_id, phase_ms in zip(member_ids, phases_ms, strict=True)}

@@ -31,6 +31,7 @@ class Streams(Design):
 
     pace: Pace = Pace.TYPICAL
     order: int = 0
+    draw: int = 0
     in_memory: bool = False
     name: ClassVar[str] = "streams"
     models: ClassVar[str] = "Kafka brokers 4.2-4.4, streams groups (KIP-1071)"
@@ -83,6 +84,11 @@ class Streams(Design):
         """Return the same design with heartbeats a whole interval after there is anything to hear."""
         return replace(self, pace=Pace.LATEST)
 
+    def at_other_times(self) -> Sequence[Streams]:
+        """Return the same design with heartbeats that let tasks pause longest, and with drawn ones."""
+        drawn = (replace(self, draw=draw) for draw in range(1, _DRAWS + 1))
+        return (replace(self, pace=Pace.APART), *drawn)
+
     def other_beginnings(self, snapshot: Snapshot) -> Sequence[Streams]:
         """Return the same design with other orders of the broker's table, if nobody knows which it is."""
         group = snapshot.state.memory
@@ -91,13 +97,15 @@ class Streams(Design):
 
     def coordinator(self, config: AssignmentConfig) -> StreamsCoordinator:
         """Begin to coordinate a group with these settings."""
-        return StreamsCoordinator(config, self.pace, in_memory=self.in_memory)
+        return StreamsCoordinator(config, self.pace, in_memory=self.in_memory, draw=self.draw)
 
     def assumptions(self, played: Played) -> tuple[Note, ...]:
         """Say what a plan takes for granted about members and their heartbeats."""
         return tuple(_notes(played))
 
 
+#: So many times heartbeats are drawn, beside those that nobody draws.
+_DRAWS = 5
 #: So many orders of the broker's table are played where it is not known.
 _ORDERS = 5
 

@@ -33,9 +33,10 @@ class StreamsCoordinator(Coordinator[Turn]):
 
     waits_for_all = False
 
-    def __init__(self, config: AssignmentConfig, pace: Pace, *, in_memory: bool = False) -> None:
+    def __init__(self, config: AssignmentConfig, pace: Pace, *, in_memory: bool = False, draw: int = 0) -> None:
         self._config = config
         self._pace = pace
+        self._draw = draw
         self._in_memory = in_memory
         self._cold = ColdStarts()
         self._number: list[int] | None = None
@@ -257,7 +258,8 @@ class StreamsCoordinator(Coordinator[Turn]):
             broker.ask()
         members = [member.member_id for member in start.group.members]
         missing = [one for one in _members(state.group) if one[0] not in broker.members]
-        beats = spread_beats(members, self._config.heartbeat_interval_ms, from_now=asked)
+        interval_ms = self._config.heartbeat_interval_ms
+        beats = spread_beats(members, interval_ms, from_now=asked, draw=self._draw)
         silent = silent_members(start.group, self._config, self._pace)
         self._age_ms = start.group.target_age_ms
         return Playing(
@@ -283,6 +285,8 @@ class StreamsCoordinator(Coordinator[Turn]):
         if play.computes_at_ms is not None:
             times += [(self._speaks_ms(play, of), of) for of in running]
         now = [one for one in times if one[0] <= at_ms]
+        if self._pace is Pace.APART:  # who has most gives up most, and so hears first of what it computes
+            now.sort(key=lambda one: -len(play.broker.members[one[1]].active))
         return min(now, key=lambda one: one[0])[1] if now else ""
 
     def _speaks_ms(self, play: Playing, member_id: str) -> int:
@@ -304,9 +308,11 @@ class StreamsCoordinator(Coordinator[Turn]):
                 beats[member_id] = replace(of, hears_at_ms=None)
             elif of.hears_at_ms is None:
                 owned = None if of.applied_at_ms is None else member.holds
-                if broker.after_heartbeat(member_id, owned) != member:
+                after = broker.after_heartbeat(member_id, owned)
+                if after != member:
                     from_ms = at_ms + (member_id in spoke)
-                    beats[member_id] = replace(of, hears_at_ms=of.next_ms(from_ms, interval_ms, self._pace))
+                    pace = self._pace.of_member(gives_up=bool({*member.active} - {*after.active}))
+                    beats[member_id] = replace(of, hears_at_ms=of.next_ms(from_ms, interval_ms, pace))
         return replace(play, beats=beats, computes_at_ms=computes_at_ms)
 
     def _moved(

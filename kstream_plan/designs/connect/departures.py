@@ -1,0 +1,75 @@
+"""Workers that leave together: whether that is one rebalance or several is unknown, and decides what work waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, groupby
+
+from kstream_plan.designs.connect.frozen import in_table, joined, left
+from kstream_plan.model.connect_group import ConnectGroup
+from kstream_plan.model.scenario import Bounce, Event, Join, Leave, Return, Stop, in_time
+
+
+def in_turn(group: ConnectGroup, gone: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the workers that leave in the order in which most of their work waits: each while it leads, then others.
+
+    Who leads after the leader remembers nothing, so that nothing of the leader's waits; what others had does once
+    somebody leads that stays. All of them at once where none of them leads.
+    """
+    group = in_table(group)
+    rest, stages = list(dict.fromkeys(gone)), list[tuple[str, ...]]()
+    while group.leader in rest:
+        stages.append((group.leader,))
+        rest.remove(group.leader)
+        group = left(group, group.leader)
+    return [*stages, tuple(rest)] if rest else stages
+
+
+def events_in_turn(group: ConnectGroup, events: Sequence[Event], apart_ms: int) -> list[Event] | None:
+    """Return the events with those that leave at the same time so far apart at most, in turn; ``None``: none do."""
+    group, found, any_apart = in_table(group), list[Event](), False
+    moments = [list(same) for _, same in groupby(in_time(events), key=lambda event: event.at_ms)]
+    for same, after in zip(moments, [*moments[1:], []], strict=False):
+        leaves = [event for event in same if isinstance(event, Leave) or (isinstance(event, Stop) and not event.crash)]
+        stages = in_turn(group, [*chain.from_iterable(event.process_ids for event in leaves)])
+        room_ms = min([apart_ms, *((event.at_ms - same[0].at_ms) // len(stages) for event in after[:1] if stages)])
+        if len(stages) > 1 and room_ms > 0:
+            any_apart, at_ms = True, same[0].at_ms
+            found += (event for event in same if event not in leaves)
+            found += (
+                Leave(at_ms=at_ms + place * room_ms, process_ids=stage, where=leaves[0].where)
+                for place, stage in enumerate(stages)
+            )
+        else:
+            found += same
+        for event in same:
+            group = _after(group, event)
+    return found if any_apart else None
+
+
+def _after(group: ConnectGroup, event: Event) -> ConnectGroup:
+    """Return who is a member, and leads, once an event has been noticed."""
+    gone = event.process_ids if isinstance(event, Bounce | Leave | Stop) else ()
+    back = tuple(_joining(event))
+    pairs = zip(gone, back, strict=True) if isinstance(event, Bounce) else ()
+    for process_id, new_id in pairs:
+        group = joined(left(group, process_id), new_id, event.at_ms)
+    if isinstance(event, Bounce):
+        return group
+    for process_id in gone:
+        group = left(group, process_id)
+    for process_id in back:
+        group = joined(group, process_id, event.at_ms)
+    return group
+
+
+def _joining(event: Event) -> Iterator[str]:
+    """Yield the ids of workers that join, or are back, with an event."""
+    match event:
+        case Join():
+            yield from (str(instance.process_id) for instance in event.instances)
+        case Return():
+            yield from event.new_process_ids or event.process_ids
+        case Bounce():
+            new = [str(instance.process_id) for instance in event.new_instances]
+            yield from new or event.process_ids
