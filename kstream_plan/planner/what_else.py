@@ -17,7 +17,7 @@ from kstream_plan.planner.loop import NOT_WANTED
 from kstream_plan.planner.one_play import OnePlay, in_figures, one_play
 from kstream_plan.planner.options import PlanKeywords, PlanOptions, Proofs
 from kstream_plan.planner.scenario_as_noticed import Noticed
-from kstream_plan.planner.side_by_side import Ends, SideBySide
+from kstream_plan.planner.side_by_side import Ends, SideBySide, in_turn
 from kstream_plan.plans import FigureRange, Plan, Summary, probes_after_ms
 from kstream_plan.plans.caught_up_evidence import Fact
 from kstream_plan.plans.design import Design
@@ -132,7 +132,7 @@ class WhatElse:
             plays[_FLOOR] = [LeastTime(self.case)]
         ranged = options.ranges and play.outcome.verdict.reason != NOT_WANTED
         if ranged:
-            what_else = self._plays(play)
+            what_else = self.plays(play)
             too_long = self._too_long(play)
             if too_long and any(what_else.values()):
                 ranged, warnings = False, (*warnings, too_long)
@@ -200,9 +200,9 @@ class WhatElse:
         most = case.most_rounds(case.snapshot.state.group) + waiting if waiting else case.options.max_rounds
         return self._other(case.design.ready_last(), case, ready="none", max_rounds=most)
 
-    def _plays(self, play: OnePlay) -> Mapping[str, Sequence[Callable[[], Ends]]]:
+    def plays(self, play: OnePlay) -> Mapping[str, Sequence[OtherPlay]]:
         """Return what else may be, each to be played, by the warning that says so, if one does."""
-        case, outcome, always = self.case, play.outcome, list[Callable[[], Ends]]()
+        case, outcome, always = self.case, play.outcome, list[OtherPlay]()
         waiting = self._waiting(play)
         if any(not doubt.is_likely_ready for doubt in outcome.doubts):
             always.append(self._other(ready="all", proofs=self._of_stores))
@@ -212,7 +212,7 @@ class WhatElse:
         always += self._paced_otherwise(play)
         always += self._with_other_copies(play, waiting)
         always += self._events_otherwise()
-        plays: dict[str, Sequence[Callable[[], Ends]]] = {_ALWAYS: always}
+        plays: dict[str, Sequence[OtherPlay]] = {_ALWAYS: always}
         codes = {note.code for note in outcome.warnings}
         if _stores_matter(case, play.plan) or (LEFT_OVER_CLEANUP in codes and _stores_unknown(case)):
             plays[_IN_MEMORY] = [self._other(case=_in_memory(case))]
@@ -354,6 +354,12 @@ class WhatElse:
         within = case if min(by_ms) > 0 else with_time_out(config.session_timeout_ms + more_ms)
         beyond = case if max(by_ms) <= 0 else with_time_out(config.session_timeout_ms - more_ms)
         return within, beyond
+
+
+def other_outcomes(case: Case) -> Iterator[Plan]:
+    """Yield what else may come of a case; not with stores in memory, nor with nothing measured."""
+    plays = WhatElse(case, in_turn).plays(one_play(case))
+    yield from (play.plan() for why, of in plays.items() if why not in (_IN_MEMORY, _COLDEST) for play in of)
 
 
 def noticed_otherwise(case: Case) -> Iterator[OtherPlay]:

@@ -11,13 +11,15 @@ from typing import Literal, TypeAlias
 
 from kstream_plan.comparison.alternatives import AlternativeFigures, alternative_figures
 from kstream_plan.errors import ScenarioError
-from kstream_plan.model import Group, Note, Snapshot
+from kstream_plan.model import Group, Note, Snapshot, WorkId
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.not_modelled import NEWER_UNREAD
 from kstream_plan.model.scenario import ALL, Bounce, Event, Leave, Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.times import duration
+from kstream_plan.planner.case import Case
 from kstream_plan.planner.options import PlanOptions
+from kstream_plan.planner.what_else import other_outcomes
 from kstream_plan.plans import Plan
 from kstream_plan.plans.caught_up_evidence import Fact, Known, UnprovenStart
 from kstream_plan.plans.longest_pause import LongestPause, longest_pause
@@ -27,7 +29,7 @@ from kstream_plan.simulation.drain import settled_after_ms
 from kstream_plan.simulation.draws import usual_number
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.new_ids import drawn, is_random
-from kstream_plan.simulation.one_plan import plan
+from kstream_plan.simulation.one_plan import as_assigned, design_of, plan
 from kstream_plan.simulation.outages import standing_still
 from kstream_plan.simulation.processes import in_processes
 from kstream_plan.simulation.safe_pause import DRAWS, FoundPause, SafePause, most_cold
@@ -510,6 +512,8 @@ def _played_in(
     if safe_pause.outcome == "safe":  # else the search tells why not
         sides += (scenario_of(restarts, length_ms, safe_pause.pause_ms) for length_ms in lengths_ms[1:])
     unproven = _unproven_on_any_side(snapshot, options, [drawn(side, group, 0) for side in sides])
+    if process_ids and safe_pause.outcome == "safe" and not unproven:
+        unproven = _unproven_in_other_outcomes(snapshot, options, drawn(scenario, group, 0))
     doubtful_starts = _doubtful_starts(unproven, bool(process_ids))
     counted = {*doubtful_starts, *(start for start in unproven if start.evidence.known is Known.BEHIND)}
     return PlayedWay(
@@ -538,6 +542,18 @@ def _unproven_on_any_side(
         starts = plan(snapshot, options.of_one_play(), scenario=side).unproven_starts
         found += (start for start in starts if (start.task_id, start.process_id) not in seen)
     return tuple(found)
+
+
+def _unproven_in_other_outcomes(
+    snapshot: Snapshot, options: PlanOptions, scenario: Scenario
+) -> tuple[UnprovenStart, ...]:
+    """Return the first unproven start of each task in outcomes that are possible, and not likely."""
+    case = Case.of(as_assigned(snapshot, options), design_of(snapshot, options), options.of_one_play(), scenario)
+    first = dict[WorkId, UnprovenStart]()
+    for start in (start for made in other_outcomes(case) for start in made.unproven_starts):
+        evidence = replace(start.evidence, known=Known.UNKNOWN)  # the outcome is, whatever the copy is in it
+        first.setdefault(start.task_id, replace(start, evidence=evidence))
+    return tuple(first.values())
 
 
 def _other_sides_ms(config: AssignmentConfig, restart_ms: int) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""What ``drain`` says of a stop, now and after waiting, is what the simulation of the same stop shows."""
+"""What ``drain`` says of a stop, and ``bounce`` of a restart, is what the simulation of the same shows."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from kstream_plan.model.starting_state import Cleaning
 from kstream_plan.planner.within_the_limit import restores_within_limit
 from kstream_plan.plans import HandOver, Plan, Promote
 from kstream_plan.render.answers import page_of, to_table
+from kstream_plan.simulation.bounces import Bounces, bounce
 from kstream_plan.simulation.drain import Drain, drain
 from kstream_plan.simulation.one_plan import plan_checked
 from tests.helpers.random_groups import Given, random_group
@@ -22,12 +23,25 @@ from tests.helpers.random_groups import Given, random_group
 #: after waiting.
 _MAY_BE_DELETED = (333, 1344, 2929)
 _COLD_AFTER_WAITING = (378, 982, 1238, 1498, 2468)
+#: Groups in which tasks start, after a restart in other outcomes than the likely one, from copies that may be behind.
+_UNPROVEN_ELSEWHERE = (374, 1215, 1820, 2825, 2880, 2929)
 
 
-def _asked(seed: int) -> tuple[Given, str]:
-    group = random_group(random.Random(seed))
+def _asked(seed: int, rng: random.Random | None = None) -> tuple[Given, str]:
+    group = random_group(rng or random.Random(seed))
     instances = group.snapshot.state.group.instances
     return group, instances[seed % len(instances)].process_id
+
+
+def _bounced(seed: int) -> tuple[Bounces, Plan] | None:
+    rng = random.Random(seed)
+    group, process_id = _asked(seed, rng)
+    restart_ms = rng.choice([5_000, 20_000, 40_000, 70_000])
+    with suppress(KstreamPlanError):
+        found = bounce(group.snapshot, restart_ms, group.options, instances=[process_id])
+        scenario = found.as_it_is.way.scenario(restart_ms, found.as_it_is.pause_ms, (process_id,))
+        return found, plan_checked(group.snapshot, group.options, scenario=scenario)
+    return None
 
 
 def _drained(seed: int) -> Drain | None:
@@ -100,3 +114,25 @@ def test_a_task_of_another_instance_that_starts_cold_after_waiting_is_no_yes(see
     waits = next(fact.value for fact in page_of(drained).facts if fact.key == "wait")
     assert ": NO, " in waits
     assert "still restore" in waits
+
+
+def test_a_restart_is_safe_only_if_no_outcome_of_its_simulation_may_start_a_task_cold() -> None:
+    yes = 0
+    for seed in (*_UNPROVEN_ELSEWHERE, *range(100)):
+        bounced = _bounced(seed)
+        if bounced is None:
+            continue
+        found, plan = bounced
+        if found.answer is Answer.YES:
+            yes += 1
+            assert (seed, plan.ends("cold_handovers")) == (seed, (0, 0))
+    assert yes > 15
+
+
+@pytest.mark.parametrize("seed", _UNPROVEN_ELSEWHERE)
+def test_a_start_that_nothing_proves_in_another_outcome_makes_a_restart_unknown(seed: int) -> None:
+    bounced = _bounced(seed)
+    assert bounced is not None
+    found, plan = bounced
+    assert (plan.unproven_starts, found.answer) == ((), Answer.UNKNOWN)
+    assert found.reasons
