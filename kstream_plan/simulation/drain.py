@@ -418,7 +418,8 @@ def _with_other_outcomes(now: DrainNow, snapshot: Snapshot, plans: Sequence[Plan
     for plan in plans:
         cold = (
             UnprovenStart(task_id=step.task_id, process_id=step.to.process_id, at_ms=at_ms, evidence=evidence)
-            for step, at_ms in _restoring_starts(plan, now.at_ms)
+            for step, at_ms in _starts(plan, now.at_ms)
+            if not step.caught_up
         )
         for start in (*cold, *plan.unproven_starts):
             if start.task_id not in known and start.process_id not in now.process_ids:
