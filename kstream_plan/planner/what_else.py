@@ -235,9 +235,9 @@ class WhatElse:
         if self.case.outside.any_leads:
             yield from (self._other(next_leader=who) for who in _EITHER_LEADS)
         scenario = self.case.scenario
-        in_turn = scenario and self.case.design.leaving_in_turn(scenario, self.case.snapshot)
-        if in_turn is not None:
-            yield self._other(case=replace(self.case, scenario=in_turn))
+        apart = scenario and self.case.design.leaving_in_turn(scenario, self.case.snapshot)
+        if apart is not None:
+            yield self._other(case=replace(self.case, scenario=apart))
 
     def _with_other_copies(self, play: OnePlay, waiting: int) -> Iterator[OtherPlay]:
         """Yield the plays in which copies lack more, or less, than is reported of them."""
@@ -357,9 +357,12 @@ class WhatElse:
 
 
 def other_outcomes(case: Case) -> Iterator[Plan]:
-    """Yield what else may come of a case; not with stores in memory, nor with nothing measured."""
+    """Yield the plan of every other outcome that is possible, but for stores in memory and without measured rates."""
     plays = WhatElse(case, in_turn).plays(one_play(case))
-    yield from (play.plan() for why, of in plays.items() if why not in (_IN_MEMORY, _COLDEST) for play in of)
+    for why, others in plays.items():
+        if why not in (_IN_MEMORY, _COLDEST):
+            yield from (other.plan() for other in others)
+    yield from (OtherPlay(case, by, case.options).plan() for by in case.design.other_beginnings(case.snapshot))
 
 
 def noticed_otherwise(case: Case) -> Iterator[OtherPlay]:

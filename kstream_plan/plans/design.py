@@ -359,10 +359,7 @@ class Design(ABC):
         return ()
 
     def leaving_in_turn(self, _scenario: Scenario, _snapshot: Snapshot) -> Scenario | None:
-        """Return the scenario with those that leave together one after the other, if the group then takes it worse.
-
-        ``None``: it does not.
-        """
+        """Return the scenario with those that leave together one after the other; ``None``: that is no worse."""
         return None
 
     @abstractmethod

@@ -17,7 +17,6 @@ from kstream_plan.model.not_modelled import NEWER_UNREAD
 from kstream_plan.model.scenario import ALL, Bounce, Event, Leave, Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.times import duration
-from kstream_plan.planner.case import Case
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.what_else import other_outcomes
 from kstream_plan.plans import Plan
@@ -25,11 +24,11 @@ from kstream_plan.plans.caught_up_evidence import Fact, Known, UnprovenStart
 from kstream_plan.plans.longest_pause import LongestPause, longest_pause
 from kstream_plan.plans.simulated import Draws, Range
 from kstream_plan.simulation.asked_moment import OVERDUE, asked_moment
-from kstream_plan.simulation.drain import settled_after_ms
+from kstream_plan.simulation.drain import restoring_first, settled_after_ms
 from kstream_plan.simulation.draws import usual_number
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.new_ids import drawn, is_random
-from kstream_plan.simulation.one_plan import as_assigned, design_of, plan
+from kstream_plan.simulation.one_plan import case_of, plan
 from kstream_plan.simulation.outages import standing_still
 from kstream_plan.simulation.processes import in_processes
 from kstream_plan.simulation.safe_pause import DRAWS, FoundPause, SafePause, most_cold
@@ -513,7 +512,7 @@ def _played_in(
         sides += (scenario_of(restarts, length_ms, safe_pause.pause_ms) for length_ms in lengths_ms[1:])
     unproven = _unproven_on_any_side(snapshot, options, [drawn(side, group, 0) for side in sides])
     if process_ids and safe_pause.outcome == "safe" and not unproven:
-        unproven = _unproven_in_other_outcomes(snapshot, options, drawn(scenario, group, 0))
+        unproven = _unproven_in_other_outcomes(snapshot, options, [drawn(side, group, 0) for side in sides])
     doubtful_starts = _doubtful_starts(unproven, bool(process_ids))
     counted = {*doubtful_starts, *(start for start in unproven if start.evidence.known is Known.BEHIND)}
     return PlayedWay(
@@ -535,7 +534,7 @@ def _played_in(
 def _unproven_on_any_side(
     snapshot: Snapshot, options: PlanOptions, sides: Sequence[Scenario]
 ) -> tuple[UnprovenStart, ...]:
-    """Return the unproven starts of the first side of the session time-out, and of the others what it does not have."""
+    """Return the unproven starts of all sides of the session time-out, each once."""
     found = list[UnprovenStart]()
     for side in sides:
         seen = {(start.task_id, start.process_id) for start in found}
@@ -545,14 +544,17 @@ def _unproven_on_any_side(
 
 
 def _unproven_in_other_outcomes(
-    snapshot: Snapshot, options: PlanOptions, scenario: Scenario
+    snapshot: Snapshot, options: PlanOptions, sides: Sequence[Scenario]
 ) -> tuple[UnprovenStart, ...]:
-    """Return the first unproven start of each task in outcomes that are possible, and not likely."""
-    case = Case.of(as_assigned(snapshot, options), design_of(snapshot, options), options.of_one_play(), scenario)
+    """Return of each task the first start that is unproven, or restores first, in another outcome than the likely one.
+
+    The restart may come on any side of the session time-out.
+    """
     first = dict[WorkId, UnprovenStart]()
-    for start in (start for made in other_outcomes(case) for start in made.unproven_starts):
-        evidence = replace(start.evidence, known=Known.UNKNOWN)  # the outcome is, whatever the copy is in it
-        first.setdefault(start.task_id, replace(start, evidence=evidence))
+    for outcome in (outcome for side in sides for outcome in other_outcomes(case_of(snapshot, options, side))):
+        for start in (*outcome.unproven_starts, *restoring_first(outcome)):
+            evidence = replace(start.evidence, known=Known.UNKNOWN)  # whether it comes to that outcome is unknown
+            first.setdefault(start.task_id, replace(start, evidence=evidence))
     return tuple(first.values())
 
 

@@ -16,7 +16,6 @@ from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.reported_lag import reported_lag
 from kstream_plan.model.scenario import Leave, Scenario, Stop
 from kstream_plan.model.times import format_time
-from kstream_plan.planner.case import Case
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.planner.what_else import OtherPlay, noticed_otherwise
@@ -30,7 +29,7 @@ from kstream_plan.simulation.aftermath import Aftermath, aftermath, held_before
 from kstream_plan.simulation.asked_moment import AskedMoment, asked_moment
 from kstream_plan.simulation.drain_doubts import doubts_of, heard_at, rests_on
 from kstream_plan.simulation.instance_names import process_id_of
-from kstream_plan.simulation.one_plan import as_assigned, design_of, plan_checked
+from kstream_plan.simulation.one_plan import case_of, design_of, plan_checked
 
 #: So many rounds of a plan are played at first to see what becomes of the tasks; all of them if these do not tell.
 _SOON = (16, 128)
@@ -40,12 +39,12 @@ _SMALL = 2_000
 _AT_OTHER_TIMES = Evidence(
     known=Known.UNKNOWN,
     fact=Fact.HEARTBEATS,
-    words="it has caught up by then where members send heartbeats as assumed; at other times it has not",
+    words="it has caught up by then if heartbeats and the order of members are as assumed, else it may not have",
 )
 _DELETED = Evidence(
     known=Known.UNKNOWN,
     fact=Fact.LEFT_OVER,
-    words="it starts from left-over state that state.cleanup.delay.ms may have deleted by then",
+    words="if state.cleanup.delay.ms has deleted left-over state by then, it starts cold or restores first",
 )
 #: What an instance has of a task: no copy, left-over state, or a copy that it is assigned.
 CopyThere: TypeAlias = Literal["none", "left-over", "assigned"]
@@ -280,7 +279,7 @@ def drain(
     stopped_now = partial(stop.at, when.at_ms, ready="none")
     outcome, now = stopped_now()
     unknown = any(note.code == MAYBE_READY for note in outcome.assumptions)
-    best, at_best = stop.at(when.at_ms, ready="all") if unknown else (outcome, now)
+    best, at_best = stopped_now(ready="all") if unknown else (outcome, now)
     at_once = _at_once(snapshot, (outcome, best), process_ids, now, at_best, when)
     for paced in _at_rates_of_one_thread(snapshot):
         at_once = _with_slower(at_once, paced, *stopped_now(snapshot=paced))
@@ -344,9 +343,9 @@ class _Stop(NamedTuple):
 
 
 def _at_rates_of_one_thread(snapshot: Snapshot) -> Iterator[Snapshot]:
-    """Yield it with instances that restore at a thread's part of the rates given by hand: a copy is on one thread.
+    """Yield the snapshot with instances that restore at one thread's part of the rates given by hand.
 
-    Where stores may be in memory, yield that as well; nothing if it is all the same.
+    A copy is on one thread. Where stores may be in memory, yield it with such stores, too; nothing if all is the same.
     """
     rates, instances = snapshot.rates, snapshot.state.group.instances
     given = {
@@ -402,7 +401,7 @@ def _decided_otherwise(snapshot: Snapshot, options: PlanOptions, scenario: Scena
     """Return what follows in a streams group if members speak at other times, or are in another order."""
     if not design_of(snapshot, options).times_vary:
         return ()
-    case = Case.of(as_assigned(snapshot, options), design_of(snapshot, options), options, scenario)
+    case = case_of(snapshot, options, scenario)
     orders = (OtherPlay(case, other, options.of_one_play()) for other in case.design.other_beginnings(snapshot))
     return [play.plan() for play in (*noticed_otherwise(case), *orders)]
 
@@ -418,10 +417,13 @@ def _with_other_outcomes(now: DrainNow, snapshot: Snapshot, plans: Sequence[Plan
     for plan in plans:
         cold = (
             UnprovenStart(task_id=step.task_id, process_id=step.to.process_id, at_ms=at_ms, evidence=evidence)
-            for step, at_ms in _starts(plan, now.at_ms)
-            if not step.caught_up
+            for step, at_ms in _restoring_starts(plan, now.at_ms)
         )
-        for start in (*cold, *plan.unproven_starts):
+        # whether it comes to that plan is unknown, whatever its copies are
+        may_be = (
+            replace(start, evidence=replace(start.evidence, known=Known.UNKNOWN)) for start in plan.unproven_starts
+        )
+        for start in (*cold, *may_be):
             if start.task_id not in known and start.process_id not in now.process_ids:
                 starts.setdefault(start.task_id, start)
     unproven = tuple(sorted(starts.values(), key=lambda start: start.task_id.sort_key))
@@ -438,7 +440,7 @@ def _is_left_over(snapshot: Snapshot, start: UnprovenStart) -> bool:
 
 
 def _may_be_deleted(plan: Plan) -> bool:
-    """Tell whether it depends on left-over state that may be deleted where tasks go, and whether they are warm."""
+    """Tell whether what a plan says depends on left-over state that may be deleted."""
     return any(note.code == LEFT_OVER_CLEANUP for note in plan.warnings)
 
 
@@ -457,6 +459,15 @@ def _restoring_starts(plan: Plan, from_ms: int) -> Iterator[tuple[HandOver | Pro
     for step, at_ms in _starts(plan, from_ms):
         if not step.caught_up or str(step.task_id) in restoring:
             yield step, at_ms
+
+
+def restoring_first(plan: Plan) -> Iterator[UnprovenStart]:
+    """Yield the starts of an outcome that count as warm, and restore for long before their tasks run."""
+    words = "it has caught up by then in the likely outcome; in another one it restores first"
+    evidence = Evidence(known=Known.UNKNOWN, fact=Fact.RATES, words=words, settled_by=("--metrics",))
+    for step, at_ms in _restoring_starts(plan, 0):
+        if step.caught_up:
+            yield UnprovenStart(task_id=step.task_id, process_id=step.to.process_id, at_ms=at_ms, evidence=evidence)
 
 
 def _starts(plan: Plan, from_ms: int) -> Iterator[tuple[HandOver | Promote, int]]:
@@ -496,8 +507,8 @@ def _announced(now: DrainNow, snapshot: Snapshot, options: PlanOptions, on_round
         waiting=result,
         wait_ms=max(gone_ms.values()) - now.at_ms if let_go else None,
         later=_drained(result, snapshot, now.process_ids, now.at_ms) if let_go else (),
-        after=result,
-        restoring_after=_restoring_tasks(result, snapshot, now.at_ms),
+        after=result if let_go else None,
+        restoring_after=_restoring_tasks(result, snapshot, now.at_ms) if let_go else (),
         announced=True,
     )
 

@@ -25,12 +25,12 @@ _MESSAGES = {
     Fact.LEAST_LAG: "Only a lower bound of how far copies are behind is known",
     Fact.INPUT_BEHIND: "Tasks still work off a backlog of input, and copies fall behind by what they write",
     Fact.NOT_REPORTED: "Copies were never reported{bound} (--metrics would tell{brokers})",
-    Fact.LEFT_OVER: "Starts are from left-over state, which state.cleanup.delay.ms may have deleted by then",
+    Fact.LEFT_OVER: "Starts depend on left-over state, which state.cleanup.delay.ms may have deleted by then",
     Fact.STORES_UNKNOWN: "Whether stores are persistent or in memory is unknown (--stores): those in memory are empty "
     "after a restart, and once their task was closed",
     Fact.IN_MEMORY: "Stores are in memory: a restart or a move leaves nothing of them",
-    Fact.HEARTBEATS: "When members send heartbeats is unknown: where they come otherwise than assumed, the broker "
-    "starts tasks on copies that have not caught up by then",
+    Fact.HEARTBEATS: "When members send heartbeats, or in which order the broker has them, is unknown: otherwise than "
+    "assumed, tasks may start from copies that have not caught up",
     Fact.NEW_COPY: "The copy to start from does not exist yet, and how fast it catches up is unknown",
 }
 _MESSAGES[Fact.WITHIN_LIMIT] = (

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import NamedTuple
 
-from kstream_plan.designs.connect.departures import in_turn
+from kstream_plan.designs.connect.departures import leaving_stages
 from kstream_plan.model import Note, Snapshot, WorkId
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.connect_group import DELAY_UNKNOWN, ConnectGroup
@@ -130,7 +130,7 @@ def drain_workers(
     wait_ms = waiting.rounds[-1].at_ms + snapshot.config.heartbeat_interval_ms if under_way else None
     result, stops = played(leave), [leave]
     leader = None if snapshot.state.leader is None else group.instances[snapshot.state.leader].process_id
-    stages = in_turn(cluster, process_ids)
+    stages = leaving_stages(cluster, process_ids)
     if len(stages) > 1 and _waits(result):
         heartbeat_ms = snapshot.config.heartbeat_interval_ms
         leaves = [Leave(at_ms=place * heartbeat_ms, process_ids=stage) for place, stage in enumerate(stages)]

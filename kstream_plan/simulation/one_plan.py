@@ -14,6 +14,7 @@ from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.starting_state import seated
 from kstream_plan.planner import checked
 from kstream_plan.planner import plan as planner
+from kstream_plan.planner.case import Case
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import Enough, OnRound
 from kstream_plan.planner.side_by_side import SideBySide, in_turn
@@ -68,6 +69,16 @@ def plan_checked(
     return checked.plan_checked(
         snapshot, design, options, scenario=scenario, on_round=on_round, side_by_side=side_by_side
     )
+
+
+def case_of(snapshot: Snapshot, options: PlanOptions, scenario: Scenario) -> Case:
+    """Return the case of one simulation, without whatever is simulated beside it.
+
+    Raises:
+        KeyError: no such design.
+        ScenarioError: the scenario does not fit the group.
+    """
+    return Case.of(as_assigned(snapshot, options), design_of(snapshot, options), options.of_one_play(), scenario)
 
 
 def as_assigned(snapshot: Snapshot, options: PlanOptions) -> Snapshot:

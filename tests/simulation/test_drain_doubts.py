@@ -63,7 +63,7 @@ def message(*starts: UnprovenStart, of: Snapshot | None = None) -> str:
         ),
         (
             Fact.LEFT_OVER,
-            "Starts are from left-over state, which state.cleanup.delay.ms may have deleted by then",
+            "Starts depend on left-over state, which state.cleanup.delay.ms may have deleted by then",
         ),
         (
             Fact.STORES_UNKNOWN,

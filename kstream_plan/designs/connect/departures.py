@@ -10,11 +10,11 @@ from kstream_plan.model.connect_group import ConnectGroup
 from kstream_plan.model.scenario import Bounce, Event, Join, Leave, Return, Stop, in_time
 
 
-def in_turn(group: ConnectGroup, gone: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the workers that leave in the order in which most of their work waits: each while it leads, then others.
+def leaving_stages(group: ConnectGroup, gone: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the workers in the order of leaving that keeps most work waiting: each leader first, then the others.
 
-    Who leads after the leader remembers nothing, so that nothing of the leader's waits; what others had does once
-    somebody leads that stays. All of them at once where none of them leads.
+    A new leader remembers nothing of the old one's work; what the others ran waits once the leader stays. One stage if
+    no leader leaves.
     """
     group = in_table(group)
     rest, stages = list(dict.fromkeys(gone)), list[tuple[str, ...]]()
@@ -26,12 +26,15 @@ def in_turn(group: ConnectGroup, gone: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def events_in_turn(group: ConnectGroup, events: Sequence[Event], apart_ms: int) -> list[Event] | None:
-    """Return the events with those that leave at the same time so far apart at most, in turn; ``None``: none do."""
+    """Return the events with those that leave together apart, ``apart_ms`` at most from one to the next.
+
+    ``None``: nobody leaves together with a leader.
+    """
     group, found, any_apart = in_table(group), list[Event](), False
     moments = [list(same) for _, same in groupby(in_time(events), key=lambda event: event.at_ms)]
     for same, after in zip(moments, [*moments[1:], []], strict=False):
         leaves = [event for event in same if isinstance(event, Leave) or (isinstance(event, Stop) and not event.crash)]
-        stages = in_turn(group, [*chain.from_iterable(event.process_ids for event in leaves)])
+        stages = leaving_stages(group, [*chain.from_iterable(event.process_ids for event in leaves)])
         room_ms = min([apart_ms, *((event.at_ms - same[0].at_ms) // len(stages) for event in after[:1] if stages)])
         if len(stages) > 1 and room_ms > 0:
             any_apart, at_ms = True, same[0].at_ms
@@ -51,10 +54,9 @@ def _after(group: ConnectGroup, event: Event) -> ConnectGroup:
     """Return who is a member, and leads, once an event has been noticed."""
     gone = event.process_ids if isinstance(event, Bounce | Leave | Stop) else ()
     back = tuple(_joining(event))
-    pairs = zip(gone, back, strict=True) if isinstance(event, Bounce) else ()
-    for process_id, new_id in pairs:
-        group = joined(left(group, process_id), new_id, event.at_ms)
     if isinstance(event, Bounce):
+        for process_id, new_id in zip(gone, back, strict=True):
+            group = joined(left(group, process_id), new_id, event.at_ms)
         return group
     for process_id in gone:
         group = left(group, process_id)

@@ -20,7 +20,7 @@ APPLY_MS = 100
 class Pace(StrEnum):
     """When members speak, once they would hear something new.
 
-    ``APART``: who is to give up active tasks at once, everybody else as late as can be, so that tasks pause longest.
+    ``APART``: members that give up active tasks speak at once, all others as late as can be: tasks pause longest.
     """
 
     TYPICAL = "typical"

@@ -220,10 +220,10 @@ def _wait(drain: Drain) -> Iterator[Fact]:
             cause = "" if config.num_standby_replicas else f" ({'streams.' * is_streams}num.standby.replicas=0)"
             starts += f", without {'a copy where it goes' if len(cold) == 1 else 'copies where they go'}{cause}"
     elif answer is Answer.NO:
-        tasks = count(len(restoring), "task still restores its state before it runs", "tasks still restore their state")
+        tasks = count(len(restoring), "task restores state first", "tasks restore state first")
         starts = f"NO, {tasks}: {name_list(restoring, 3)}"
     elif answer is Answer.UNKNOWN:
-        starts = "UNKNOWN, the simulation ends before all their tasks run again"
+        starts = "UNKNOWN, the simulation ends before all tasks run again"
     if cold and restoring:
         starts += f"; {count(len(restoring), 'other task restores', 'other tasks restore')} state first"
     if left_over := sum(task.caught_up and task.copy_there == "left-over" for task in drain.later):
@@ -333,7 +333,7 @@ def _next(drain: Drain) -> Iterator[Note]:
     if drain.plan.design not in ("classic", "streams") or not drain.now:
         return
     is_endless = drain.waiting.verdict.kind in ("stuck", "cyclic")
-    if is_endless or (drain.answer is not Answer.YES and drain.wait_ms is not None and not drain.cold_later):
+    if is_endless or (drain.answer is not Answer.YES and drain.answer_later is Answer.YES):
         yield Note("ask-why", "kstream-plan why SNAPSHOT")
     elif drain.plan.design == "classic" and drain.how_many_cold[0] and standbys < len(drain.plan.group.instances):
         yield Note("with-standbys", f"kstream-plan drain SNAPSHOT {' '.join(words)} --num-standby-replicas {standbys}")
