@@ -290,7 +290,9 @@ class TestStreamsGroups:
         assert Answer.YES not in self._answers(50.0, **asked)
 
     def test_a_moment_after_they_had_caught_up_they_have(self) -> None:
-        assert self._answers(50.0) == [Answer.YES] * 2
+        """At 50 records a second they restore a second where a heartbeat comes late."""
+        assert self._answers(55.0) == [Answer.YES] * 2
+        assert self._answers(50.0) == [Answer.UNKNOWN] * 2
 
     def test_what_restores_for_long_within_the_limit_is_no_warm_start(self) -> None:
         """In ten minutes a copy falls 3,000 records behind, which take a minute."""
