@@ -54,12 +54,12 @@ class Answer(NamedTuple):
 
 def check(run_one: Callable[[Input], object], given: Input) -> str | None:
     """Return what is wrong with how an input is taken, ``None`` if nothing is."""
-    started, before = time.process_time(), _peak_kib()
+    started, before = time.process_time(), peak_kib()
     wrong = _outcome(run_one, given)
     size = len(given.content)
     if wrong is None and (took := time.process_time() - started) > _SECONDS + _SECONDS_EACH * size:
         return f"it took {took:.1f} s of {size} bytes"
-    if wrong is None and (grown := _peak_kib() - before) > _KIB + _KIB_EACH * size:
+    if wrong is None and (grown := peak_kib() - before) > _KIB + _KIB_EACH * size:
         return f"it took {grown / 1024:.0f} MiB of {size} bytes"
     return wrong
 
@@ -209,7 +209,8 @@ def _streams(stdin: bytes) -> Iterator[tuple[io.BytesIO, io.BytesIO]]:
         sys.stdin, sys.stdout, sys.stderr = kept
 
 
-def _peak_kib() -> int:
+def peak_kib() -> int:
+    """Return the most memory that this process has ever had, in KiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
