@@ -132,7 +132,7 @@ class WhatElse:
             plays[_FLOOR] = [LeastTime(self.case)]
         ranged = options.ranges and play.outcome.verdict.reason != NOT_WANTED
         if ranged:
-            what_else = self.plays(play)
+            what_else = self.simulations(play)
             too_long = self._too_long(play)
             if too_long and any(what_else.values()):
                 ranged, warnings = False, (*warnings, too_long)
@@ -200,7 +200,7 @@ class WhatElse:
         most = case.most_rounds(case.snapshot.state.group) + waiting if waiting else case.options.max_rounds
         return self._other(case.design.ready_last(), case, ready="none", max_rounds=most)
 
-    def plays(self, play: OnePlay) -> Mapping[str, Sequence[OtherPlay]]:
+    def simulations(self, play: OnePlay) -> Mapping[str, Sequence[OtherPlay]]:
         """Return what else may be, each to be played, by the warning that says so, if one does."""
         case, outcome, always = self.case, play.outcome, list[OtherPlay]()
         waiting = self._waiting(play)
@@ -212,21 +212,21 @@ class WhatElse:
         always += self._paced_otherwise(play)
         always += self._with_other_copies(play, waiting)
         always += self._events_otherwise()
-        plays: dict[str, Sequence[OtherPlay]] = {_ALWAYS: always}
+        by_warning: dict[str, Sequence[OtherPlay]] = {_ALWAYS: always}
         codes = {note.code for note in outcome.warnings}
         if _stores_matter(case, play.plan) or (LEFT_OVER_CLEANUP in codes and _stores_unknown(case)):
-            plays[_IN_MEMORY] = [self._other(case=_in_memory(case))]
+            by_warning[_IN_MEMORY] = [self._other(case=_in_memory(case))]
         if LEFT_OVER_CLEANUP in codes:
-            plays[LEFT_OVER_CLEANUP] = [self._cleaned(when) for when in outcome.cleanings]
+            by_warning[LEFT_OVER_CLEANUP] = [self._cleaned(when) for when in outcome.cleanings]
         if LATE_FOLLOW_UP in codes:
-            plays[LATE_FOLLOW_UP] = [self._other(case.design.late())]
+            by_warning[LATE_FOLLOW_UP] = [self._other(case.design.late())]
         if READY_AT_FOLLOW_UP in codes:
-            plays[READY_AT_FOLLOW_UP] = [self._other(case.design.at_probes())]
+            by_warning[READY_AT_FOLLOW_UP] = [self._other(case.design.at_probes())]
         if self._may_be_colder(play.plan):
             unmeasured = replace(case.snapshot.rates, restore=MappingProxyType({}))
             coldest = replace(case, snapshot=replace(case.snapshot, rates=unmeasured))
-            plays[_COLDEST] = [self._other(case.design.at_probes(), coldest, ready="none")]
-        return plays
+            by_warning[_COLDEST] = [self._other(case.design.at_probes(), coldest, ready="none")]
+        return by_warning
 
     def _events_otherwise(self) -> Iterator[OtherPlay]:
         """Yield the plays in which the group takes what happens to it otherwise."""
@@ -358,15 +358,15 @@ class WhatElse:
 
 def other_outcomes(case: Case) -> Iterator[Plan]:
     """Yield the plan of every other outcome that is possible, but for stores in memory and without measured rates."""
-    plays = WhatElse(case, in_turn).plays(one_play(case))
-    for why, others in plays.items():
-        if why not in (_IN_MEMORY, _COLDEST):
+    by_warning = WhatElse(case, in_turn).simulations(one_play(case))
+    for warning, others in by_warning.items():
+        if warning not in (_IN_MEMORY, _COLDEST):
             yield from (other.plan() for other in others)
     yield from (OtherPlay(case, by, case.options).plan() for by in case.design.other_beginnings(case.snapshot))
 
 
 def noticed_otherwise(case: Case) -> Iterator[OtherPlay]:
-    """Yield the plays in which members speak, and those that have stopped expire, as early and as late as can be.
+    """Yield the simulations in which heartbeats come, and stopped members expire, as early and as late as can be.
 
     Where members decide nothing together, the broker may decide between two of those that expire one by one.
     """

@@ -224,7 +224,7 @@ class Drain(DrainNow):
             return None
         from_ms = self.at_ms if self.announced else self.at_ms + self.wait_ms
         not_seen = _ran(self.after, self.process_ids, from_ms) - {task.task_id for task in self.later}
-        return Answer.NO if self.restoring_after else Answer.UNKNOWN if not_seen else Answer.YES
+        return worst_of([Answer.NO] * bool(self.restoring_after) + [Answer.UNKNOWN] * bool(not_seen))
 
     @property
     def needs_persistent_stores_later(self) -> bool:
@@ -321,9 +321,10 @@ class _Stop(NamedTuple):
     def at(
         self, at_ms: int, after: int = 0, *, snapshot: Snapshot | None = None, **changed: Unpack[PlanKeywords]
     ) -> tuple[Plan, tuple[DrainedTask, ...]]:
-        """Return what follows from their stop, and for each of their tasks; it comes ``after`` so many rebalances.
+        """Simulate the stop, and return the plan with what becomes of each task that they ran.
 
-        By default of the same snapshot. Of a large group no more is simulated than shows what becomes of these tasks.
+        ``after`` is the number of rebalances before it. By default the snapshot is the same; of a large group
+        no more rebalances are simulated than show what becomes of these tasks.
         """
         snapshot = snapshot or self.snapshot
         group, options = snapshot.state.group, replace(self.options, **changed)

@@ -65,8 +65,8 @@ class WorkersDrained:
     ``ways`` are that and others, in the order of :class:`StandStill`. ``wait_ms`` is when all that is under way has
     settled, ``later`` the same as the first way from then on; both are ``None`` if nothing is (or it does not settle).
     ``leader_stops``: the leader is among them. ``in_turn``: it goes first, then who leads next, and the others in a
-    rebalance of their own, as that is worse than all in one, and nobody knows which it will be. ``time`` is the moment
-    that is asked of, RFC 3339 (``None``: not known), ``doubts`` why more may stand unassigned than ``plan`` says.
+    rebalance of their own, as that is worse than all in one, and which it will be is unknown. ``time`` is the moment
+    in question, RFC 3339 (``None``: not known), ``doubts`` why more may stand unassigned than ``plan`` says.
     """
 
     plan: Plan
@@ -134,9 +134,9 @@ def drain_workers(
     if len(stages) > 1 and _waits(result):
         heartbeat_ms = snapshot.config.heartbeat_interval_ms
         leaves = [Leave(at_ms=place * heartbeat_ms, process_ids=stage) for place, stage in enumerate(stages)]
-        found = played(*leaves)
-        if _worse(_stand_still("stopped", found)) > _worse(_stand_still("stopped", result)):
-            result, stops = found, leaves
+        in_stages = played(*leaves)
+        if _worse(_stand_still("stopped", in_stages)) > _worse(_stand_still("stopped", result)):
+            result, stops = in_stages, leaves
     ways = [
         _stand_still("stopped", result),
         _stand_still(

@@ -160,8 +160,8 @@ def test_a_start_that_nothing_proves_counts_on_either_side_of_the_time_out(seed:
     given_group = random_group(random.Random(seed))
     found = bounce(given_group.snapshot, 44_000, given_group.options, instances=[given_group.busiest])
     options, unproven = replace(given_group.options, closes_wait=False).of_one_play(), 0
-    safe = [item for item in found.played if item.safe_pause.outcome == "safe" and not item.way.settings]
-    for item in safe:
+    ways = [way for way in found.played if way.safe_pause.outcome == "safe" and not way.way.settings]
+    for item in ways:
         counted = {(start.task_id, start.process_id) for start in item.unproven}
         for side_ms in (44_999, 45_001):
             scenario = item.way.scenario(side_ms, item.pause_ms, found.process_ids)

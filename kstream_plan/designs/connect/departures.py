@@ -28,9 +28,9 @@ def leaving_stages(group: ConnectGroup, gone: Sequence[str]) -> list[tuple[str, 
 def events_in_turn(group: ConnectGroup, events: Sequence[Event], apart_ms: int) -> list[Event] | None:
     """Return the events with those that leave together apart, ``apart_ms`` at most from one to the next.
 
-    ``None``: nobody leaves together with a leader.
+    ``None``: no leader leaves together with others.
     """
-    group, found, any_apart = in_table(group), list[Event](), False
+    group, in_stages, any_apart = in_table(group), list[Event](), False
     moments = [list(same) for _, same in groupby(in_time(events), key=lambda event: event.at_ms)]
     for same, after in zip(moments, [*moments[1:], []], strict=False):
         leaves = [event for event in same if isinstance(event, Leave) or (isinstance(event, Stop) and not event.crash)]
@@ -38,16 +38,16 @@ def events_in_turn(group: ConnectGroup, events: Sequence[Event], apart_ms: int) 
         room_ms = min([apart_ms, *((event.at_ms - same[0].at_ms) // len(stages) for event in after[:1] if stages)])
         if len(stages) > 1 and room_ms > 0:
             any_apart, at_ms = True, same[0].at_ms
-            found += (event for event in same if event not in leaves)
-            found += (
+            in_stages += (event for event in same if event not in leaves)
+            in_stages += (
                 Leave(at_ms=at_ms + place * room_ms, process_ids=stage, where=leaves[0].where)
                 for place, stage in enumerate(stages)
             )
         else:
-            found += same
+            in_stages += same
         for event in same:
             group = _after(group, event)
-    return found if any_apart else None
+    return in_stages if any_apart else None
 
 
 def _after(group: ConnectGroup, event: Event) -> ConnectGroup:

@@ -72,9 +72,9 @@ class Beats:
 
 
 def spread_beats(member_ids: Sequence[str], interval_ms: int, *, from_now: bool, draw: int = 0) -> dict[str, Beats]:
-    """Return the heartbeats of members of which nobody knows when they are: evenly over the interval, or drawn.
+    """Return heartbeats whose times are unknown, by member: spread evenly over the interval, or at random.
 
-    ``from_now``: the first of them speaks now, at 0. ``draw``: above 0 the number of a draw.
+    ``from_now``: the first of them speaks now, at 0. ``draw``: above 0, the number of a random spread.
     """
     twice = 2 * len(member_ids)
     phases_ms = [(2 * place + (not from_now)) * interval_ms // twice for place in range(len(member_ids))]

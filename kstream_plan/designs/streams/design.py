@@ -104,7 +104,7 @@ class Streams(Design):
         return tuple(_notes(played))
 
 
-#: So many times heartbeats are drawn, beside those that nobody draws.
+#: The number of random spreads of heartbeats that are simulated beside the others.
 _DRAWS = 5
 #: So many orders of the broker's table are played where it is not known.
 _ORDERS = 5
