@@ -169,7 +169,8 @@ class FleetRun(Generic[Item, Result]):
             work = self._collect(queue, errors, answers(batch_run.fetched(on_fetched, lighter)))
             if results is not None and target is not None:
                 error_rows = [row_of(unreadable(error)) for error in work.errors]
-                target.write(batch_run.frame(rows_of, spark_columns(), error_rows), results.form)
+                rows = batch_run.frame(rows_of, spark_columns(), error_rows, order_by="application_id")
+                target.write(rows, results.form)
         self._work = work
         return ()
 

@@ -85,11 +85,15 @@ class BatchRun:
         return results
 
     def frame(
-        self, rows: Callable[[bytes], list[tuple[Any, ...]]], columns: str, more: Sequence[tuple[Any, ...]]
+        self,
+        rows: Callable[[bytes], list[tuple[Any, ...]]],
+        columns: str,
+        more: Sequence[tuple[Any, ...]],
+        order_by: str,
     ) -> DataFrame:
         """Return the rows that are in what came of the batches and is kept, in order, and ``more``.
 
-        ``columns`` are Spark's; the first one is what the rows are in order of.
+        ``columns`` are Spark's; ``order_by`` is the one that the rows are in order of.
         """
         context = self._context
         there = context.parallelize(more, 1) if more else context.parallelize([], 1)
@@ -100,7 +104,7 @@ class BatchRun:
             for first in range(0, len(self.kept), size)
         ]
         frame = sql_session(context).createDataFrame(context.union([*parts, there]), columns, verifySchema=False)
-        return frame.sortWithinPartitions(frame.columns[0])
+        return frame.sortWithinPartitions(order_by)
 
 
 @contextmanager

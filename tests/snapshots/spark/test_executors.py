@@ -105,8 +105,8 @@ def test_a_batch_begins_when_earlier_ones_are_fetched(
     assert fetched == [*range(len(fetched))]
 
 
-def _rows(answer: bytes) -> list[tuple[str]]:
-    return [] if answer == b"end" else [(answer.decode(),)]
+def _rows(answer: bytes) -> list[tuple[str, str]]:
+    return [] if answer == b"end" else [("row", answer.decode())]
 
 
 @pytest.mark.parametrize("lost", [0, 1])
@@ -117,8 +117,18 @@ def test_what_is_kept_of_batches_is_a_frame_in_their_order(lost: int, spark: Any
         list(batch_run.fetched(lambda *_: None))
         for kept in batch_run.kept[:lost]:
             kept.unpersist(blocking=True)
-        rows = batch_run.frame(_rows, "name string", [("error",)])
+        rows = batch_run.frame(_rows, "kind string, name string", [("row", "error")], order_by="name")
         assert [row.name for row in rows.collect()] == [*names, "error"]
+
+
+def test_rows_are_in_order_however_spark_puts_batches_together(spark: Any, tmp_path: Path) -> None:
+    names = [f"{number:03}" for number in range(25)]
+    with on_executors(spark.sparkContext, partial(_quick, str(tmp_path)), names[::-1], is_kept=True) as batch_run:
+        list(batch_run.fetched(lambda *_: None))
+        rows = batch_run.frame(_rows, "kind string, name string", [], order_by="name")
+        of_parts = [[row.name for row in part] for part in rows.rdd.glom().collect()]
+    assert of_parts == [sorted(part) for part in of_parts]
+    assert [name for part in of_parts for name in part] != names[::-1]
 
 
 def test_batches_under_way_end_with_who_wants_them(spark: Any, tmp_path: Path) -> None:
