@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kstream_plan.model import Group, GroupState, Holding, Note
+from kstream_plan.model import Group, GroupState, Holding, Note, WorkId
 from kstream_plan.model.starting_state import beginning_of
 from kstream_plan.model.times import format_time
 from kstream_plan.planner.assumptions import (
@@ -31,7 +31,7 @@ from kstream_plan.planner.loop import OnRound, Rehearsal
 from kstream_plan.planner.roster import Roster
 from kstream_plan.planner.summarize import kept, least_moves, summarize
 from kstream_plan.planner.unproven_starts import unproven_starts
-from kstream_plan.planner.within_the_limit import restores_within_limit
+from kstream_plan.planner.within_the_limit import Restores, restored_first, restores_within_limit
 from kstream_plan.plans import Plan, Round, Summary, Verdict
 from kstream_plan.plans.balance import initial_balance
 from kstream_plan.plans.caught_up_evidence import Taken, UnprovenStart
@@ -41,6 +41,7 @@ from kstream_plan.plans.known_rates import known_rates
 from kstream_plan.plans.pauses import Pauses, pauses_of
 from kstream_plan.plans.plan import CopyBehind
 from kstream_plan.plans.python_gc import without_cycle_collector
+from kstream_plan.plans.restore_times import restoring_first_ms
 from kstream_plan.plans.rounds import in_effect_ms
 
 
@@ -58,6 +59,23 @@ class PlayInFigures(NamedTuple):
     pauses: Pauses
     summary: Summary
     unproven_starts: tuple[UnprovenStart, ...]
+    restored_first: Mapping[WorkId, Restores]
+
+    @property
+    def restores_first(self) -> Sequence[str]:
+        """The tasks that start warm by Kafka's rule, and restore for long before they run all the same."""
+        return tuple(map(str, self.restored_first))
+
+    @property
+    def max_restoring_first_ms(self) -> int | None:
+        """How long one of these restores at most; ``None``: not known."""
+        index, rates = self.played.group.instance_index, self.played.rates
+        lasts_ms = restoring_first_ms(
+            self.played.rounds,
+            frozenset(self.restores_first),
+            lambda process_id: rates.restore_rate(index[process_id]) if process_id in index else None,
+        )
+        return None if lasts_ms is None else max(lasts_ms.values(), default=0)
 
     @property
     def verdict(self) -> Verdict:
@@ -88,14 +106,15 @@ def in_figures(case: Case, on_round: OnRound | None = None, *, balances: bool = 
     paused = pauses_of(group, initial, rounds, stopping, case.snapshot.config, outages, from_start=True)
     summary = _summary(case, group, initial, paused, played, outcome)
     unproven = _unproven(case, group, initial, rounds, outcome.doubts) if case.options.proofs != "none" else ()
-    return PlayInFigures(played, outcome, everyone, initial, stopping, paused, summary, unproven)
+    restored = restored_first(case.snapshot, group, rounds)
+    return PlayInFigures(played, outcome, everyone, initial, stopping, paused, summary, unproven, restored)
 
 
 @without_cycle_collector()
 def one_play(case: Case, on_round: OnRound | None = None, *, shown: bool = True) -> OnePlay:
     """Play it, and say what comes; ``on_round`` and ``shown`` as in :func:`kstream_plan.planner.plan.plan`."""
     play = in_figures(case, on_round, balances=shown)
-    played, outcome, everyone, initial, stopping, paused, summary, unproven = play
+    played, outcome, everyone, initial, stopping, paused, summary, unproven, restored = play
     snapshot, design, group, before = case.snapshot, case.design, everyone.group, outcome.before
     rounds = played.rounds
     final = rounds[-1].assigned if rounds else initial
@@ -128,7 +147,7 @@ def one_play(case: Case, on_round: OnRound | None = None, *, shown: bool = True)
             + maybe_restoring(outcome.doubts)
             + emptied(case.outside)
             + (input_behind(snapshot) if rounds else ())
-            + restores_within_limit(snapshot, group, rounds)
+            + restores_within_limit(restored)
             + (copies_together(group, final, played.configs[-1]) if outcome.verdict.kind == "settled" else ())
         ),
         verdict=outcome.verdict,

@@ -10,7 +10,7 @@ import numpy as np
 from kstream_plan.model import Group, Rates
 from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.plans import HandOver, Promote
-from kstream_plan.plans.restoring import cold_restoring_ms
+from kstream_plan.plans.restore_times import cold_restoring_ms
 from kstream_plan.plans.round_steps import RoundSteps
 from kstream_plan.plans.step_rows import RESTORING, STARTS, Rows, are, joined
 

@@ -54,6 +54,7 @@ _UNSETTLED = "If stores are in memory, the group may not settle; whether they ar
 _MAY_BE_UNKNOWN = {
     "how long tasks pause, or when everything runs": (*PAUSES, "runs_by_ms"),
     "how much is restored": ("restored_records",),
+    "how long tasks restore first": ("max_restoring_first_ms",),
 }
 
 

@@ -2,45 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from kstream_plan.engine.codes import POLL_RECORDS
 from kstream_plan.model import Group, Note, Snapshot, WorkId
 from kstream_plan.model.times import duration
 from kstream_plan.plans import HandOver, Promote, Round
 from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
-from kstream_plan.plans.restoring import cold_restoring_ms
+from kstream_plan.plans.restore_times import cold_restoring_ms
 from kstream_plan.plans.step_rows import STARTS, are, in_batches
 
 #: Less than that is no more than what a hand-over takes anyway.
 NOTABLE_MS = 1_000
 
 
-def restores_within_limit(snapshot: Snapshot, group: Group, rounds: Sequence[Round]) -> tuple[Note, ...]:
-    """Warn of tasks that start warm by Kafka's rule and restore all the same before they run.
+class Restores(NamedTuple):
+    """What a task restores before it runs that counts as caught up: records, and how long (``None``: not known)."""
 
-    Told are those whose instance takes a second or more for it, or, where nobody knows how fast it restores, those that
-    begin with half of what they need or less, and lack more than a poll brings. ``group`` is everyone who takes part in
-    the ``rounds``.
+    records: int
+    lasts_ms: int | None
+
+
+def restored_first(snapshot: Snapshot, group: Group, rounds: Sequence[Round]) -> Mapping[WorkId, Restores]:
+    """Return what tasks restore that start warm by Kafka's rule and restore all the same before they run.
+
+    These are those whose instance takes a second or more for it, or, where nobody knows how fast it restores, those
+    that begin with half of what they need or less, and lack more than a poll brings. ``group`` is everyone who takes
+    part in the ``rounds``.
     """
-    found = dict[WorkId, tuple[int, int | None]]()
+    restored = dict[WorkId, Restores]()
     for starts in _starts(snapshot, group, rounds):
-        found.update(_restoring(snapshot, group, starts))
-    if not found:
+        restored.update(_restoring(snapshot, group, starts))
+    return restored
+
+
+def restores_within_limit(restored: Mapping[WorkId, Restores]) -> tuple[Note, ...]:
+    """Warn of tasks that restore first, if there are any."""
+    if not restored:
         return ()
-    records, known = max(of for of, _ in found.values()), [ms for _, ms in found.values() if ms is not None]
+    records, known = max(of for of, _ in restored.values()), [ms for _, ms in restored.values() if ms is not None]
     takes = f" ({duration(max(known))})" if known else ""
     message = (
         "Tasks whose copies are behind, but within acceptable.recovery.lag, count as caught up and restore up to "
         f"{records:,} records{takes} before they run: only the upper ends of pauses include that"
     )
-    return (Note(RESTORES_WITHIN_LIMIT, message, tuple(map(str, found))),)
+    return (Note(RESTORES_WITHIN_LIMIT, message, tuple(map(str, restored))),)
 
 
 def _restoring(
     snapshot: Snapshot, group: Group, starts: Sequence[HandOver | Promote]
-) -> Iterator[tuple[WorkId, tuple[int, int | None]]]:
+) -> Iterator[tuple[WorkId, Restores]]:
     """Yield such tasks among the starts of a round, what it restores, and how long (``None``: not known).
 
     Those of one instance share its rate, with what it restores of tasks that start cold.
@@ -57,7 +70,7 @@ def _restoring(
         records = step.restore_records or 0
         begins_anew = records > POLL_RECORDS and 2 * records >= whole
         if begins_anew if takes_ms is None else takes_ms >= NOTABLE_MS:
-            yield step.task_id, (records, takes_ms)
+            yield step.task_id, Restores(records, takes_ms)
 
 
 def _starts(snapshot: Snapshot, group: Group, rounds: Sequence[Round]) -> Iterator[list[HandOver | Promote]]:

@@ -65,9 +65,12 @@ def cold_sentences(plan: Plan, activities: Sequence[Activity], draws: Draws | No
             yield f"{none}: each one is restored on its new instance before it moves."
         else:
             yield f"{none}: each one moves to a copy that has caught up."
-    if restoring := len(plan.restores_first):
-        verb, copies = ("restores", "its copy counts") if restoring == 1 else ("restore", "their copies count")
-        yield f"{count(restoring, 'task')} {verb} state before running, though {copies} as caught up."
+    restoring, (least, most) = len(plan.restores_first), plan.ends("restoring_first")
+    if most:
+        copies = "its copy counts" if most == 1 else "their copies count"
+        likely = f"{count_range(restoring, least, most)} {'task restores' if most == 1 else 'tasks restore'}"
+        which = likely if restoring else f"{_up_to(most, 'task', is_open=is_open)} may restore"
+        yield f"{which} state before running, though {copies} as caught up."
 
 
 def _up_to(number: int, noun: str, *, is_open: bool) -> str:

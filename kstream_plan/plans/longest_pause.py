@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import groupby
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kstream_plan.model import WorkId
 from kstream_plan.model.note import count
 from kstream_plan.model.times import duration
 from kstream_plan.plans.plan import Plan
-from kstream_plan.plans.restoring import cold_restoring_ms
-from kstream_plan.plans.rounds import Round
-from kstream_plan.plans.simulated import Draws, Range, range_of
-from kstream_plan.plans.steps import HandOver, Promote
+from kstream_plan.plans.simulated import Draws, OverDraws, Range, range_of
 from kstream_plan.plans.timeline import cold_starts_of
 
 #: The rules of a policy that restores count for, and the figure that each is about.
@@ -63,8 +58,7 @@ def longest_pause(plan: Plan, draws: Draws | None = None) -> LongestPause:
         if plan.pauses.ms.get(name, 0) + lasts_ms > starts_ms + restores_ms:
             task_id, starts_ms, restores_ms = name, plan.pauses.ms.get(name, 0), lasts_ms
     most = [whole("max_paused_task_ms", plan, paused.most)]
-    if draws is not None and draws.number > 1 and draws.worst.get("max_cold_handovers", 0) != 0:
-        most.append(draws.worst.get(restored_key("max_pause_per_task")))
+    most += restored_in_draws("max_pause_per_task", draws)
     known = [value for value in most if value is not None]
     likely_ms, cold, slowest = starts_ms + restores_ms, range_of(plan, "cold_handovers", draws), _slowest(plan)
     is_alone = draws is None or draws.number == 1
@@ -114,15 +108,33 @@ def restored_key(name: str) -> str:
     return f"{name} restored"
 
 
+def restored_in_draws(name: str, draws: Draws | OverDraws | None) -> Sequence[int | None]:
+    """Return what a rule measures in the worst of several draws, with what tasks restore first, if any does.
+
+    ``None``: unknown, as of simulations that were saved before they told it.
+    """
+    if draws is None or draws.number == 1:
+        return ()
+    worst, is_pause = draws.worst, name in PAUSE_RULES
+    is_told = restored_key(name) in worst or (is_pause and worst.get("max_cold_handovers", 0) != 0)
+    return (worst.get(restored_key(name)),) if is_told else ()
+
+
 def whole(figure: str, plan: Plan, paused_ms: int) -> int | None:
     """Return what a figure of pauses is at most with restores; ``paused_ms`` is the part before tasks start.
 
     ``None``: how long tasks restore first is not known.
     """
-    restoring_ms = _restoring_within_limit_ms(plan)
-    if restoring_ms is None:
+    restoring_ms = plan.restoring_first_ms
+    if restoring_ms is None or plan.may_be_endless("max_restoring_first_ms"):
         return None
-    paused_ms += sum(restoring_ms) if figure == "paused_task_ms" else max(restoring_ms, default=0)
+    most_ms = plan.ends("max_restoring_first_ms")[1]
+    if figure != "paused_task_ms":
+        paused_ms += most_ms
+    elif any(ends.figure == "max_restoring_first_ms" for ends in plan.summary.ranges):  # of the others no sum is told
+        paused_ms += plan.ends("restoring_first")[1] * most_ms
+    else:
+        paused_ms += sum(restoring_ms.values())
     return _with_cold_starts(figure, plan, paused_ms) if plan.ends("cold_handovers")[1] else paused_ms
 
 
@@ -145,29 +157,3 @@ def _with_cold_starts(figure: str, plan: Plan, paused_ms: int) -> int | None:
         return max(paused_ms, *of_cold)
     longest_ms = max((pause.length_ms for pause in plan.pauses if pause.task_id in times), default=0)
     return max(paused_ms, longest_ms + slowest_ms)
-
-
-def _restoring_within_limit_ms(plan: Plan) -> Sequence[int] | None:
-    """Return how long each task restores that counts as caught up and restores all the same; ``None``: not known.
-
-    A plan tells which tasks these are where it is long, or not known; all starts of a task count.
-    """
-    rates = {} if plan.end is None else {rate.of: rate.per_second for rate in plan.end.restore}
-    lasts_ms = Counter[str]()
-    for _, of_round in groupby(restoring_starts(plan), key=lambda start: start[0].number):
-        starts = [replace(step, caught_up=False) for _, step in of_round]
-        round_ms = cold_restoring_ms(starts, rates.get)
-        if len(round_ms) < len({start.task_id for start in starts}):
-            return None
-        lasts_ms.update({str(task_id): ms for task_id, ms in round_ms.items()})
-    return list(lasts_ms.values())
-
-
-def restoring_starts(plan: Plan) -> Iterator[tuple[Round, HandOver | Promote]]:
-    """Yield the starts of tasks that count as caught up and restore for long all the same."""
-    task_ids = frozenset(plan.restores_first)
-    starts = ((rnd, step) for rnd in plan.rounds for step in rnd.steps.of_kinds(HandOver, Promote))
-    for rnd, step in starts if task_ids else ():
-        assert isinstance(step, HandOver | Promote)
-        if step.caught_up and step.restore_records and str(step.task_id) in task_ids:
-            yield rnd, step

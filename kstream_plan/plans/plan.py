@@ -18,6 +18,7 @@ from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRates
 from kstream_plan.plans.note_codes import MEMORY_UNSETTLED, warnings_first
 from kstream_plan.plans.notebooks import InNotebooks
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED, Pauses, pauses_of
+from kstream_plan.plans.restore_times import restoring_first_ms
 from kstream_plan.plans.rounds import Balance, Round, in_effect_ms, probes_after_ms
 from kstream_plan.plans.standstills import Outage
 from kstream_plan.plans.steps import MemberJoined
@@ -120,21 +121,37 @@ class InFigures(Protocol):
         """Which starts count as warm, and are not proven to be."""
         ...
 
+    @property
+    def restores_first(self) -> Sequence[str]:
+        """Which tasks start warm by Kafka's rule, and restore for long before they run all the same."""
+        ...
+
+    @property
+    def max_restoring_first_ms(self) -> int | None:
+        """How long one of these restores at most; ``None``: not known."""
+        ...
+
 
 def figure_of(play: InFigures, name: str) -> int | None:
     """Return a figure that may be a range (:data:`~kstream_plan.plans.summary.FIGURES`); ``None``: not known."""
     if name in PAUSES and play.verdict.is_never_over:
         return None
+    value: int | None
     match name:
         case "max_paused_task_ms":
-            return max(play.pauses.ms.values(), default=0)
+            value = max(play.pauses.ms.values(), default=0)
         case "longest_pause_ms":
-            return play.pauses.longest_ms
+            value = play.pauses.longest_ms
         case "paused_tasks_at_once":
-            return play.pauses.most_at_once
+            value = play.pauses.most_at_once
         case "settles":
-            return int(play.verdict.kind == "settled")
-    value: int | None = getattr(play.summary, name)
+            value = int(play.verdict.kind == "settled")
+        case "restoring_first":
+            value = len(play.restores_first)
+        case "max_restoring_first_ms":
+            value = play.max_restoring_first_ms
+        case _:
+            value = getattr(play.summary, name)
     return value
 
 
@@ -277,6 +294,18 @@ class Plan(InNotebooks):
         """The tasks that start warm by Kafka's rule, and all the same restore for long before they run."""
         notes = (note for note in self.warnings if note.code == RESTORES_WITHIN_LIMIT)
         return tuple(dict.fromkeys(task_id for note in notes for task_id in note.subjects))
+
+    @property
+    def restoring_first_ms(self) -> Mapping[WorkId, int] | None:
+        """How long each of these restores before it runs, all its starts together; ``None``: not known."""
+        rates = {} if self.end is None else {rate.of: rate.per_second for rate in self.end.restore}
+        return restoring_first_ms(self.rounds, frozenset(self.restores_first), rates.get)
+
+    @property
+    def max_restoring_first_ms(self) -> int | None:
+        """How long one of these restores at most; 0: none does; ``None``: not known."""
+        lasts_ms = self.restoring_first_ms
+        return None if lasts_ms is None else max(lasts_ms.values(), default=0)
 
     @property
     def may_be_restoring(self) -> bool:

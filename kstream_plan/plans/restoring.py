@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
-from math import inf
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from kstream_plan.engine.codes import FAR_MS
 from kstream_plan.engine.columns import zeros
@@ -14,11 +13,8 @@ from kstream_plan.engine.copies import Copies as EngineCopies
 from kstream_plan.engine.restoring import Pace, Stretch
 from kstream_plan.engine.restoring import Restoring as EngineRestoring
 from kstream_plan.engine.state_cleaner import StateCleaner
-from kstream_plan.model import Copy, Group, Rates, WorkId
+from kstream_plan.model import Copy, Group, Rates
 from kstream_plan.model.settings import MAX_LONG
-from kstream_plan.plans import HandOver, Promote
-
-Key = TypeVar("Key")
 
 #: Instead of a rate.
 _UNKNOWN_RATE = -1.0
@@ -155,57 +151,3 @@ class Restoring:
             engine.report_later(reported_in)
         engine.restore(_NEVER, False)
         return Restored(*engine.result(tasks), tuple(engine.is_rated), engine.at_once)
-
-
-def share_evenly(
-    left: Mapping[Key, float], rate: float, from_ms: float, to_ms: float = inf
-) -> tuple[dict[Key, float], dict[Key, float]]:
-    """Return when each is restored that an instance restores within a time, and the records that others have left.
-
-    All of them begin by ``from_ms``; ``rate`` is records per second.
-    """
-    order, done = sorted(left, key=left.__getitem__), dict[Key, float]()
-    restored, restored_of_each = 0.0, 0.0  # records, by now
-    for place, key in enumerate(order):
-        sharing = len(order) - place
-        needed = restored + (left[key] - restored_of_each) * sharing
-        ends_ms = from_ms + 1000 * needed / rate
-        if ends_ms > to_ms:
-            restored_of_each += ((to_ms - from_ms) * rate / 1000 - restored) / sharing
-            return done, {other: left[other] - restored_of_each for other in order[place:]}
-        done[key], restored, restored_of_each = ends_ms, needed, left[key]
-    return done, {}
-
-
-def cold_restoring_ms(
-    starts: Iterable[HandOver | Promote], rate_of: Callable[[str], float | None]
-) -> dict[WorkId, int]:
-    """Return how long each of these starts restores that is cold, where that is known.
-
-    They start at the same time, so those of one instance (``rate_of`` its process id) share its rate evenly.
-    """
-    of_instance: dict[str, dict[WorkId, int]] = {}
-    for start in starts:
-        if not start.caught_up and start.restore_records is not None:
-            of_instance.setdefault(start.to.process_id, {})[start.task_id] = start.restore_records
-    lasts: dict[WorkId, int] = {}
-    for process_id, records in of_instance.items():
-        if rate := rate_of(process_id):
-            lasts |= {task_id: int(ms) for task_id, ms in share_evenly(records, rate, 0)[0].items()}
-    return lasts
-
-
-def restored_at_ms(starts: Iterable[tuple[int, int, WorkId]], rate: float) -> dict[tuple[WorkId, int], int]:
-    """Return by task and start when each is restored of what one instance begins to restore: (at ms, records, task).
-
-    What is under way at the same time shares the rate (records per second) evenly.
-    """
-    in_order = sorted(starts, key=lambda one: (one[0], one[2].sort_key))
-    left: dict[tuple[WorkId, int], float] = {}
-    restored: dict[tuple[WorkId, int], int] = {}
-    next_ms = [*(at_ms for at_ms, _, _ in in_order[1:]), inf]
-    for (at_ms, records, task_id), until_ms in zip(in_order, next_ms, strict=False):
-        left[task_id, at_ms] = records
-        done, left = share_evenly(left, rate, at_ms, until_ms)
-        restored |= {start: int(done_ms) for start, done_ms in done.items()}
-    return restored

@@ -42,8 +42,8 @@ class FigureRange(NamedTuple):
     high: int
 
 
-#: The figures of a plan that may be ranges: those of its summary, and how long and how many tasks stand still, and
-#: whether it settles (0 or 1).
+#: The figures of a plan that may be ranges: those of its summary, how many tasks count as caught up and restore first,
+#: how long one of them does at most, how long and how many tasks stand still, and whether it settles (0 or 1).
 FIGURES = (
     "rebalances",
     "probing_rebalances",
@@ -53,6 +53,8 @@ FIGURES = (
     "warmups",
     "cold_handovers",
     "max_cold_restore_ms",
+    "restoring_first",
+    "max_restoring_first_ms",
     "runs_by_ms",
     "restored_records",
     "paused_task_ms",

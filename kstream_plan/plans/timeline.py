@@ -16,7 +16,7 @@ from kstream_plan.model.holding_changes import Change, apart_from_stateless, cha
 from kstream_plan.plans.levels import Level, levels_of, summed
 from kstream_plan.plans.loads import after, at_first
 from kstream_plan.plans.plan import Plan
-from kstream_plan.plans.restoring import cold_restoring_ms, restored_at_ms
+from kstream_plan.plans.restore_times import cold_restoring_ms, restored_at_ms
 from kstream_plan.plans.standstills import Pause, moments
 from kstream_plan.plans.steps import HandOver, InstanceLeaving, InstanceStays, MemberJoined, MemberLeft, Promote
 

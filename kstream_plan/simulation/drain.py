@@ -19,12 +19,12 @@ from kstream_plan.model.times import format_time
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.planner.what_else import OtherPlay, noticed_otherwise
-from kstream_plan.planner.within_the_limit import NOTABLE_MS, restores_within_limit
+from kstream_plan.planner.within_the_limit import NOTABLE_MS, restored_first
 from kstream_plan.plans import HandOver, MemberLeft, Place, Plan, Promote
 from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, UnprovenStart
 from kstream_plan.plans.note_codes import LEFT_OVER_CLEANUP
 from kstream_plan.plans.plan import INPUT_BEHIND, MAYBE_READY, MAYBE_RESTORING, RESTORES_WITHIN_LIMIT
-from kstream_plan.plans.restoring import cold_restoring_ms
+from kstream_plan.plans.restore_times import cold_restoring_ms
 from kstream_plan.simulation.aftermath import Aftermath, aftermath, held_before
 from kstream_plan.simulation.asked_moment import AskedMoment, asked_moment
 from kstream_plan.simulation.drain_doubts import doubts_of, heard_at, rests_on
@@ -449,8 +449,7 @@ def _restoring_tasks(plan: Plan, snapshot: Snapshot, from_ms: int) -> tuple[Work
     """Return the tasks that start cold from a moment on, or restore for long before they run, in task order."""
     restoring = {step.task_id for step, _ in _starts(plan, from_ms) if not step.caught_up}
     rounds = [rnd for rnd in plan.rounds if rnd.at_ms >= from_ms]
-    names = {name for note in restores_within_limit(snapshot, plan.group, rounds) for name in note.subjects}
-    restoring |= {task.task_id for task in plan.group.tasks if str(task.task_id) in names}
+    restoring |= restored_first(snapshot, plan.group, rounds).keys()
     return tuple(sorted(restoring, key=lambda task_id: task_id.sort_key))
 
 

@@ -281,7 +281,7 @@ def is_safe(made: Plan) -> bool:
 
     Where tasks may not run yet that started cold before, nobody knows how many stand still.
     """
-    if made.may_be_restoring or made.restores_first:
+    if made.may_be_restoring or made.ends("restoring_first")[1]:
         return False
     settles = made.verdict.kind == "settled" and not more_may_follow(made, None)
     return settles and not most_cold(made, made.summary.cold_handovers) and not standing_still(made, 0)
@@ -291,7 +291,7 @@ def _reason(made: Plan, condition: str, seen: _Seen | None) -> Note:
     """Return why restarts are not safe in a plan, which was cut off where that was ``seen`` before its end."""
     if seen == "may-start-cold" or most_cold(made, made.summary.cold_handovers):
         return Note("may-start-cold", f"Tasks start cold {condition}")
-    if made.restores_first:
+    if made.ends("restoring_first")[1]:
         message = "Tasks count as caught up, because they are within acceptable.recovery.lag, and restore for long"
         return Note("restores-first", f"{message} {condition}")
     if seen == "may-pause-together" or standing_still(made, 0):

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstream_plan.model import LATEST, Copy, Rates, TaskId
-from kstream_plan.plans.restoring import Restoring, Span, restored_at_ms
+from kstream_plan.plans.restore_times import restored_at_ms
+from kstream_plan.plans.restoring import Restoring, Span
 from tests.helpers.small_groups import group
 
 STARTS = st.lists(st.tuples(st.integers(0, 60_000), st.integers(0, 90_000)), min_size=1, max_size=12)

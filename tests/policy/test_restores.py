@@ -138,7 +138,9 @@ def test_another_draw_that_restores_for_longer_counts(rule: str) -> None:
     for limit, offences in ((70_000, ()), (69_999, (Offence(70_000, note=INCLUDED),))):
         found = measured(rule, warm, limit, OverDraws(3, 0, cold))
         assert found == Measurement(70_000, offences, worst_of=3, unknown=bool(offences))
-    assert measured(rule, warm, 0, OverDraws(3, 0, {**cold, "max_cold_handovers": 0})) == Measurement(0)
+    within_limit = OverDraws(3, 0, {**cold, "max_cold_handovers": 0})
+    assert measured(rule, warm, 0, within_limit).value == 70_000, "a task counts as caught up, and restores first"
+    assert measured(rule, warm, 0, OverDraws(3, 0, {"max_cold_handovers": 0})) == Measurement(0)
     assert measured(rule, warm, 0, OverDraws(1, 0, cold)) == Measurement(0), "it is the only draw"
     missing = measured(rule, warm, 0, OverDraws(3, 0, {"max_cold_handovers": 1}))
     assert (missing.value, missing.unknown) == (None, True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from kstream_plan.model import WorkId
-from kstream_plan.plans.restoring import share_evenly
+from kstream_plan.plans.restore_times import share_evenly
 
 #: The process id of an instance → the records per second that it restores; ``None``: not known.
 RateOf: TypeAlias = Callable[[str], float | None]

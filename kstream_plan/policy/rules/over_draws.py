@@ -16,7 +16,7 @@ from kstream_plan.policy.rules.measuring import UNKNOWN, Kind, MeasuredPlan, Mea
 #: Rules that simulations do not tell which were saved before there were these: of their other draws nothing is known.
 LATER_RULES = (
     *("max_pause_in_all", "max_connector_tasks_per_worker", "must_follow_target"),
-    *map(restored_key, PAUSE_RULES),
+    *map(restored_key, (*PAUSE_RULES, "max_cold_handovers")),
 )
 _NO_LIMIT = 2**63 - 1
 
@@ -44,7 +44,10 @@ def _measured(plan: Plan) -> Iterator[tuple[str, int | None]]:
             limit: LimitValue = False if rule.kind is Kind.SWITCH else _NO_LIMIT
             value = rule.worst(subject, limit).value
             yield name, value
-            if name in PAUSE_RULES and plan.ends("cold_handovers")[1]:
+            first = plan.ends("restoring_first")[1]
+            if name == "max_cold_handovers" and first:
+                yield restored_key(name), None if value is None else value + first
+            elif name in PAUSE_RULES and (first or plan.ends("cold_handovers")[1]):
                 yield restored_key(name), None if value is None else whole(PAUSE_RULES[name], plan, value)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kstream_plan.plans import Plan
-from kstream_plan.plans.longest_pause import PAUSE_RULES, restored_key, restoring_starts, whole
+from kstream_plan.plans.longest_pause import PAUSE_RULES, restored_in_draws, whole
+from kstream_plan.plans.restore_times import restoring_starts
 from kstream_plan.policy.limits import LimitValue
 from kstream_plan.policy.rules.amounts import cold_handovers
 from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offence, Rule, number
@@ -24,16 +25,15 @@ def with_restores(name: str, rule: Rule, found: Measurement, subject: MeasuredPl
     if name not in (*PAUSE_RULES, "max_cold_handovers") or found.value is None:
         return found
     if name not in PAUSE_RULES:
-        return _with_restoring_starts(found, subject, limit)
+        return _with_restoring_starts(name, found, subject, limit)
     return _with_pauses(name, rule, found, subject, limit)
 
 
 def _with_pauses(name: str, rule: Rule, found: Measurement, subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Add what tasks restore first to a rule about pauses."""
     assert found.value is not None
-    values, draws = [whole(PAUSE_RULES[name], subject.plan, found.value)], subject.draws
-    if draws is not None and draws.worst.get("max_cold_handovers", 0) != 0 and draws.number > 1:
-        values.append(draws.worst.get(restored_key(name)))
+    draws = subject.draws
+    values = (whole(PAUSE_RULES[name], subject.plan, found.value), *restored_in_draws(name, draws))
     value = rule.worst_of(values)
     if value == found.value:
         return found
@@ -61,15 +61,17 @@ def _noted(found: Measurement, note: str) -> Measurement:
     return found._replace(offences=(first._replace(note=f"{first.note}, {note}".removeprefix(", ")), *others))
 
 
-def _with_restoring_starts(found: Measurement, subject: MeasuredPlan, limit: LimitValue) -> Measurement:
-    """Add the starts that count as caught up and restore for long, which only the plan that is shown tells of."""
+def _with_restoring_starts(name: str, found: Measurement, subject: MeasuredPlan, limit: LimitValue) -> Measurement:
+    """Add the starts that count as caught up and restore for long; of the plan that is shown it is known which."""
     starts = [
         Offence(step.restore_records, rnd.number, step.task_id, step.to.process_id, _NOTE_WITHIN_LIMIT)
-        for rnd, step in restoring_starts(subject.plan)
+        for rnd, step in restoring_starts(subject.plan.rounds, frozenset(subject.plan.restores_first))
     ]
-    if not starts or found.value is None:
+    most = max(len(starts), subject.plan.ends("restoring_first")[1])
+    assert found.value is not None
+    value = max([found.value + most, *(worst or 0 for worst in restored_in_draws(name, subject.draws))])
+    if value == found.value:
         return found
-    value = found.value + len(starts)
     shown = subject.plan.summary.cold_handovers + len(starts)
     if value <= number(limit):
         return found._replace(value=value, between=None)

@@ -111,7 +111,8 @@ def plan_tone(view: PlanView) -> Tone:
     if goes_wrong or cold.median or plan.restores_first:
         return "bad"
     has_alternatives = any(note.code == BACK_BEFORE_FENCED for note in plan.assumptions)
-    return "unknown" if cold.most or not settles.least or not plan.tells_ends or has_alternatives else "good"
+    may_be_cold = cold.most or plan.ends("restoring_first")[1]
+    return "unknown" if may_be_cold or not settles.least or not plan.tells_ends or has_alternatives else "good"
 
 
 def source_text(plan: Plan, names: Names) -> str:
