@@ -208,7 +208,11 @@ def test_a_file_that_never_counts_is_what_the_answer_begins_with(capsys: pytest.
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
 @pytest.mark.xdist_group("spark")
-@pytest.mark.parametrize("command", ["drain", "bounce"])
+@pytest.mark.parametrize(
+    "command",
+    ["drain snapshot.json 841964de", "bounce snapshot.json --restart 30s --instance 841964de"],
+    ids=["drain", "bounce"],
+)
 def test_why_it_takes_until_the_file_expires_is_said(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     # the file has five slots, and the group three instances
     words = [
@@ -221,12 +225,11 @@ def test_why_it_takes_until_the_file_expires_is_said(command: str, capsys: pytes
         "--set",
         f"now={NOW}",
     ]
-    named = ["snapshot.json", "841964de"] if command == "drain" else ["snapshot.json", "--restart", "30s"]
-    run([command, *named, *words])
+    run([*command.split(), *words])
     text = " ".join(capsys.readouterr().out.replace("│", " ").split())
     assert "Assumption: The target file has an empty slot, or an instance has none: nothing moves after" in text
     assert "Warning: The target file" not in text
     Path("target.properties").write_bytes(target(application="other"))
-    run([command, *named, *words])
+    run([*command.split(), *words])
     text = " ".join(capsys.readouterr().out.replace("│", " ").split())
     assert "Warning: The target file never counts, and the application decides without a plan" in text

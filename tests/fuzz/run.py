@@ -28,7 +28,7 @@ from tests.fuzz.targets import TARGETS
 
 FOUND = Path(__file__).parent / "found"
 #: Of so many inputs for others a target has one: these are slow.
-SLOW = {"command-line": 4, "commands": 4, "client-properties": 2, "log": 2, "simulation": 2, "plan": 2, "history": 2}
+SLOW = {"command-line": 4, "commands": 8, "client-properties": 2, "log": 2, "simulation": 2, "plan": 2, "history": 2}
 SLOW |= {"streams-groups": 4, "connect-groups": 2}
 
 _TEST = '''"""Found by the fuzzer: {what}"""

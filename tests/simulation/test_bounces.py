@@ -112,7 +112,7 @@ def _of(found: Bounces, name: str) -> PlayedWay:
     return next(item for item in found.played if item.way.name == name)
 
 
-@settings(max_examples=12)
+@settings(max_examples=6)
 @example(instances=4, tasks=3, standbys=True, zones=0, restart_ms=46_000)
 @given(
     instances=st.integers(2, 4),
@@ -246,7 +246,7 @@ def test_a_proven_way_comes_before_a_faster_one_that_is_likely_to_be_safe() -> N
     restart_ms=st.sampled_from(RESTARTS_MS),
     named=st.sampled_from(["m0", "m1", "m2"]),
 )
-@settings(max_examples=12)
+@settings(max_examples=6)
 def test_one_may_restart_now_only_if_that_is_safe_by_default_close(
     tasks: int, standbys: bool, restart_ms: int, named: str
 ) -> None:

@@ -26,7 +26,7 @@ from tests.helpers.captured import REAL
 from tests.helpers.log_layouts import Logged
 from tests.helpers.log_shapes import Shape
 
-SHAPES = int(os.environ.get("KSTREAM_PLAN_LOG_SHAPES", "10000"))
+SHAPES = int(os.environ.get("KSTREAM_PLAN_LOG_SHAPES", "5000"))
 FIRST = int(os.environ.get("KSTREAM_PLAN_LOG_SHAPES_FROM", "0"))
 PARTS = 8
 
