@@ -10,8 +10,7 @@ from kstream_plan.model.times import format_time
 from kstream_plan.planner.scenario_as_noticed import Timeline
 from kstream_plan.plans.design import Turn
 from kstream_plan.plans.end import EndConsumer, EndCopy, EndInput, EndInstance, EndRate, EndTask, PlanEnd
-
-_GIVEN = "given"
+from kstream_plan.plans.known_rates import GIVEN
 
 
 def end_of(
@@ -46,7 +45,7 @@ def end_of(
         streams_version=config.release or snapshot.streams_version,
         instances=tuple(_instances(last, _started(snapshot, now_ms, outside, at_ms))),
         copies=tuple(_copies(last)),
-        restore=tuple(_restore(group, rates, snapshot)),
+        restore=tuple(restore_rates(group, rates, snapshot)),
         produce=tuple(_produce(group, rates)),
         tasks=tuple(
             EndTask(str(task.task_id), task.source_partitions, task.changelog_partitions)
@@ -124,7 +123,8 @@ def _runs_as_its_owner_says(copy: Copy) -> bool:
     )
 
 
-def _restore(group: Group, rates: Rates, snapshot: Snapshot) -> Iterator[EndRate]:
+def restore_rates(group: Group, rates: Rates, snapshot: Snapshot) -> Iterator[EndRate]:
+    """Yield the restore rates of the instances of a group, with what ``snapshot`` says each rests on."""
     index = snapshot.state.group.instance_index
     for instance, of in enumerate(group.instances):
         given = rates.restore_of.get(instance, rates.restore_per_instance)
@@ -133,7 +133,7 @@ def _restore(group: Group, rates: Rates, snapshot: Snapshot) -> Iterator[EndRate
         at = index.get(of.process_id, -1)
         intervals, source = known.restore_intervals.get(at, 0), known.restore_source.get(at, "")
         if given is not None:
-            yield EndRate(of.process_id, given, 0, False, _GIVEN)
+            yield EndRate(of.process_id, given, 0, False, GIVEN)
         elif measured is not None:
             yield EndRate(of.process_id, measured, intervals, False, source)
         elif bound is not None:
@@ -146,5 +146,5 @@ def _produce(group: Group, rates: Rates) -> Iterator[EndRate]:
             continue
         given = task in rates.produce_of or rates.produce_per_task is not None
         intervals = 0 if given else rates.produce_intervals.get(task, 0)
-        source = _GIVEN if given else rates.produce_source.get(task, "")
+        source = GIVEN if given else rates.produce_source.get(task, "")
         yield EndRate(str(group.tasks[task].task_id), rates.produce_rate(task), intervals, False, source)

@@ -26,7 +26,7 @@ from kstream_plan.planner.case import Case, held_at_first
 from kstream_plan.planner.copies_apart import copies_together
 from kstream_plan.planner.copies_behind import copies_behind
 from kstream_plan.planner.digest import input_digest
-from kstream_plan.planner.end_of_plan import end_of
+from kstream_plan.planner.end_of_plan import end_of, restore_rates
 from kstream_plan.planner.loop import OnRound, Rehearsal
 from kstream_plan.planner.roster import Roster
 from kstream_plan.planner.summarize import kept, least_moves, summarize
@@ -37,7 +37,7 @@ from kstream_plan.plans.balance import initial_balance
 from kstream_plan.plans.caught_up_evidence import Taken, UnprovenStart
 from kstream_plan.plans.design import CopyDoubt, Played
 from kstream_plan.plans.end import PlanEnd
-from kstream_plan.plans.known_rates import known_rates
+from kstream_plan.plans.known_rates import known_rates, slowest_restore
 from kstream_plan.plans.pauses import Pauses, pauses_of
 from kstream_plan.plans.plan import CopyBehind
 from kstream_plan.plans.python_gc import without_cycle_collector
@@ -69,12 +69,10 @@ class PlayInFigures(NamedTuple):
     @property
     def max_restoring_first_ms(self) -> int | None:
         """How long one of these restores at most; ``None``: not known."""
-        index, rates = self.played.group.instance_index, self.played.rates
-        lasts_ms = restoring_first_ms(
-            self.played.rounds,
-            frozenset(self.restores_first),
-            lambda process_id: rates.restore_rate(index[process_id]) if process_id in index else None,
-        )
+        played = self.played
+        known = known_rates(played.snapshot.rates, played.snapshot.state.group)
+        rates = slowest_restore(known, restore_rates(played.group, played.rates, played.snapshot))
+        lasts_ms = restoring_first_ms(played.rounds, frozenset(self.restores_first), rates.get)
         return None if lasts_ms is None else max(lasts_ms.values(), default=0)
 
     @property
@@ -106,7 +104,7 @@ def in_figures(case: Case, on_round: OnRound | None = None, *, balances: bool = 
     paused = pauses_of(group, initial, rounds, stopping, case.snapshot.config, outages, from_start=True)
     summary = _summary(case, group, initial, paused, played, outcome)
     unproven = _unproven(case, group, initial, rounds, outcome.doubts) if case.options.proofs != "none" else ()
-    restored = restored_first(case.snapshot, group, rounds)
+    restored = restored_first(case.snapshot, group, rounds, case.outside.paces)
     return PlayInFigures(played, outcome, everyone, initial, stopping, paused, summary, unproven, restored)
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from kstream_plan.engine.codes import POLL_RECORDS
 from kstream_plan.model import Group, Note, Snapshot, WorkId
+from kstream_plan.model.scenario import RestoreRate
 from kstream_plan.model.times import duration
+from kstream_plan.planner.scenario_as_noticed import PaceChange
 from kstream_plan.plans import HandOver, Promote, Round
 from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.restore_times import cold_restoring_ms
@@ -25,16 +28,27 @@ class Restores(NamedTuple):
     lasts_ms: int | None
 
 
-def restored_first(snapshot: Snapshot, group: Group, rounds: Sequence[Round]) -> Mapping[WorkId, Restores]:
+def restored_first(
+    snapshot: Snapshot, group: Group, rounds: Sequence[Round], paces: Sequence[PaceChange] = ()
+) -> Mapping[WorkId, Restores]:
     """Return what tasks restore that start warm by Kafka's rule and restore all the same before they run.
 
     These are those whose instance takes a second or more for it, or, where nobody knows how fast it restores, those
     that begin with half of what they need or less, and lack more than a poll brings. ``group`` is everyone who takes
-    part in the ``rounds``.
+    part in the ``rounds``. ``paces`` are the changes of rates in a scenario, in time order.
     """
-    restored = dict[WorkId, Restores]()
-    for starts in _starts(snapshot, group, rounds):
-        restored.update(_restoring(snapshot, group, starts))
+    restored, index, rates = dict[WorkId, Restores](), snapshot.state.group.instance_index, snapshot.rates
+    changes = [pace for pace in paces if isinstance(pace, RestoreRate)]
+
+    def rate_at(at_ms: int, process_id: str) -> float | None:
+        """Return how fast an instance restores from this moment on."""
+        there = (change for change in reversed(changes) if process_id in change.process_ids or not change.process_ids)
+        change = next((change for change in there if change.at_ms <= at_ms), None)
+        return rates.restore_rate(index.get(process_id, len(index))) if change is None else change.per_second
+
+    any_known = rates.any_restore or bool(changes)
+    for at_ms, starts in _starts(group, rounds, any_known=any_known):
+        restored.update(_restoring(group, starts, partial(rate_at, at_ms)))
     return restored
 
 
@@ -52,17 +66,14 @@ def restores_within_limit(restored: Mapping[WorkId, Restores]) -> tuple[Note, ..
 
 
 def _restoring(
-    snapshot: Snapshot, group: Group, starts: Sequence[HandOver | Promote]
+    group: Group, starts: Sequence[HandOver | Promote], rate_of: Callable[[str], float | None]
 ) -> Iterator[tuple[WorkId, Restores]]:
     """Yield such tasks among the starts of a round, what it restores, and how long (``None``: not known).
 
     Those of one instance share its rate, with what it restores of tasks that start cold.
     """
-    index, rates = snapshot.state.group.instance_index, snapshot.rates
-    lasts = cold_restoring_ms(
-        [replace(step, caught_up=False) for step in starts],  # to restore it, what it counts as makes no difference
-        lambda of: rates.restore_rate(index.get(of, len(index))),
-    )
+    # to restore it, what it counts as makes no difference
+    lasts = cold_restoring_ms([replace(step, caught_up=False) for step in starts], rate_of)
     for step in starts:
         if not step.caught_up:
             continue
@@ -73,18 +84,24 @@ def _restoring(
             yield step.task_id, Restores(records, takes_ms)
 
 
-def _starts(snapshot: Snapshot, group: Group, rounds: Sequence[Round]) -> Iterator[list[HandOver | Promote]]:
-    """Yield what starts, and has something to restore, in each round in which such a task counts as caught up."""
+def _starts(
+    group: Group, rounds: Sequence[Round], *, any_known: bool
+) -> Iterator[tuple[int, list[HandOver | Promote]]]:
+    """Yield what starts, and has something to restore, in each round in which such a task counts as caught up.
+
+    With it comes when that is. ``any_known``: the rate of some instance is known.
+    """
     import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
 
     whole_of, before = np.array([*group.end_offset_sums, 0], np.int64), 0
     for rows, number, in_batch in in_batches([rnd.steps.rows for rnd in rounds]):
         which = are(rows["kind"], *STARTS) & (rows["restore_records"] > 0)
         warm = which & (rows["caught_up"] != 0)
-        if not snapshot.rates.any_restore:  # then those that count as caught up and begin with half of it or less
+        if not any_known:  # then those that count as caught up and begin with half of it or less
             whole = whole_of[rows["task"]]
             which = warm = warm & (rows["restore_records"] >= whole - whole // 2)  # twice it may be beyond 64 bits
         for place in np.unique(number[warm]).tolist():
-            starts = rounds[before + place].steps.where(which[number == place])
-            yield [step for step in starts if isinstance(step, HandOver | Promote)]
+            rnd = rounds[before + place]
+            starts = rnd.steps.where(which[number == place])
+            yield rnd.at_ms, [step for step in starts if isinstance(step, HandOver | Promote)]
         before += in_batch

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from math import inf
 from typing import NamedTuple
 
 from kstream_plan.model import Group, Rates
+from kstream_plan.plans.end import EndRate
 
 #: What a rate rests on that an option tells.
 GIVEN = "given"
@@ -60,6 +62,12 @@ def known_rates(rates: Rates, group: Group) -> KnownRates:
             rates.produce_source,
         ),
     )
+
+
+def slowest_restore(known: KnownRates, end: Iterable[EndRate]) -> Mapping[str, float]:
+    """Return how fast each instance restores at the end of a plan, or at first if a scenario makes it faster."""
+    first = inf if known.restore is None else known.restore.least
+    return {rate.of: min(rate.per_second, first) if rate.source == GIVEN else rate.per_second for rate in end}
 
 
 def _known(

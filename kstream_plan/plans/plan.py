@@ -14,7 +14,7 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.times import duration_span, utc
 from kstream_plan.plans.caught_up_evidence import UnprovenStart
 from kstream_plan.plans.end import PlanEnd
-from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRates
+from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRates, slowest_restore
 from kstream_plan.plans.note_codes import MEMORY_UNSETTLED, warnings_first
 from kstream_plan.plans.notebooks import InNotebooks
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED, Pauses, pauses_of
@@ -298,7 +298,7 @@ class Plan(InNotebooks):
     @property
     def restoring_first_ms(self) -> Mapping[WorkId, int] | None:
         """How long each of these restores before it runs, all its starts together; ``None``: not known."""
-        rates = {} if self.end is None else {rate.of: rate.per_second for rate in self.end.restore}
+        rates = slowest_restore(self.rates, () if self.end is None else self.end.restore)
         return restoring_first_ms(self.rounds, frozenset(self.restores_first), rates.get)
 
     @property

@@ -8,7 +8,7 @@ import pytest
 
 from kstream_plan.model import UNKNOWN, Note, Rates
 from kstream_plan.model.answer import Answer
-from kstream_plan.model.scenario import Leave, Scenario
+from kstream_plan.model.scenario import Leave, RestoreRate, Scenario
 from kstream_plan.plans import Plan
 from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
 from kstream_plan.policy.check import check_plan
@@ -152,3 +152,29 @@ def test_the_page_of_a_plan_is_not_surer_than_the_warning() -> None:
     page = page_of(replace(made, warnings=(*made.warnings, note)))
     assert page.tone == "bad"
     assert "2 tasks restore state before running, though their copies count as caught up." in page.sentences[0]
+
+
+@pytest.mark.parametrize(
+    ("given", "changes", "restoring_ms"),
+    [
+        (None, ((0, 500.0),), 8_000),
+        (500.0, ((700_000, 1_000_000.0),), 8_000),
+        (1_000_000.0, ((700_000, 500.0),), 0),
+        (500.0, ((1_000, 1_000_000.0),), 0),
+        (1_000_000.0, ((1_000, 500.0),), 0),
+    ],
+    ids=["told by the scenario", "faster later", "slower later", "faster before", "restored before it is slower"],
+)
+def test_a_task_restores_first_at_the_rate_that_the_scenario_has_when_it_starts(
+    given: float | None, changes: tuple[tuple[int, float], ...], restoring_ms: int
+) -> None:
+    """0_0 lacks 5,000 records and leaves i0 after 2s; without rates nothing would be told of it."""
+    found = snapshot_from_row(one_standby.row(lag=5_000, stores="persistent"), "x")
+    found = replace(found, rates=Rates(restore_per_instance=given, produce_per_task=0.0))
+    rates = tuple(RestoreRate(at_ms=at_ms, per_second=rate) for at_ms, rate in changes)
+    away = Leave(at_ms=2_000, process_ids=(one_standby.IDS[0],))
+    result = plan(found, scenario=Scenario(events=(*rates, away)))
+    assert result.max_restoring_first_ms == restoring_ms
+    for rule, limit in (("max_cold_handovers", 0), ("max_pause_per_task", 5_000)):
+        answer = check_plan(result, Standard(Policy({rule: Limit(limit)}), NOW)).answer
+        assert answer is (Answer.NO if restoring_ms else Answer.YES)
