@@ -69,10 +69,10 @@ class PlayInFigures(NamedTuple):
     @property
     def max_restoring_first_ms(self) -> int | None:
         """How long one of these restores at most; ``None``: not known."""
-        played = self.played
-        known = known_rates(played.snapshot.rates, played.snapshot.state.group)
-        rates = slowest_restore(known, restore_rates(played.group, played.rates, played.snapshot))
-        lasts_ms = restoring_first_ms(played.rounds, frozenset(self.restores_first), rates.get)
+        snapshot, group = self.played.snapshot, self.played.group
+        first_rates = known_rates(snapshot.rates, snapshot.state.group)
+        rates = slowest_restore(first_rates, restore_rates(group, self.played.rates, snapshot))
+        lasts_ms = restoring_first_ms(self.played.rounds, frozenset(self.restores_first), rates.get)
         return None if lasts_ms is None else max(lasts_ms.values(), default=0)
 
     @property

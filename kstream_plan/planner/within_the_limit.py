@@ -33,21 +33,22 @@ def restored_first(
 ) -> Mapping[WorkId, Restores]:
     """Return what tasks restore that start warm by Kafka's rule and restore all the same before they run.
 
-    These are those whose instance takes a second or more for it, or, where nobody knows how fast it restores, those
-    that begin with half of what they need or less, and lack more than a poll brings. ``group`` is everyone who takes
-    part in the ``rounds``. ``paces`` are the changes of rates in a scenario, in time order.
+    Such a task takes its instance a second or more. If the restore rate is unknown, it begins with half of its records
+    or less, and lacks more than a poll brings. ``group`` is everyone who takes part in the ``rounds``. ``paces`` are
+    the changes of rates in a scenario, in time order.
     """
     restored, index, rates = dict[WorkId, Restores](), snapshot.state.group.instance_index, snapshot.rates
     changes = [pace for pace in paces if isinstance(pace, RestoreRate)]
 
     def rate_at(at_ms: int, process_id: str) -> float | None:
         """Return how fast an instance restores from this moment on."""
-        there = (change for change in reversed(changes) if process_id in change.process_ids or not change.process_ids)
-        change = next((change for change in there if change.at_ms <= at_ms), None)
+        earlier = (change for change in reversed(changes) if change.at_ms <= at_ms)
+        change = next(
+            (change for change in earlier if not change.process_ids or process_id in change.process_ids), None
+        )
         return rates.restore_rate(index.get(process_id, len(index))) if change is None else change.per_second
 
-    any_known = rates.any_restore or bool(changes)
-    for at_ms, starts in _starts(group, rounds, any_known=any_known):
+    for at_ms, starts in _starts(group, rounds, any_rate=rates.any_restore or bool(changes)):
         restored.update(_restoring(group, starts, partial(rate_at, at_ms)))
     return restored
 
@@ -84,12 +85,10 @@ def _restoring(
             yield step.task_id, Restores(records, takes_ms)
 
 
-def _starts(
-    group: Group, rounds: Sequence[Round], *, any_known: bool
-) -> Iterator[tuple[int, list[HandOver | Promote]]]:
-    """Yield what starts, and has something to restore, in each round in which such a task counts as caught up.
+def _starts(group: Group, rounds: Sequence[Round], *, any_rate: bool) -> Iterator[tuple[int, list[HandOver | Promote]]]:
+    """Yield the time of each round in which a task counts as caught up and restores, with all starts that restore.
 
-    With it comes when that is. ``any_known``: the rate of some instance is known.
+    ``any_rate``: the restore rate of some instance is known.
     """
     import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
 
@@ -97,7 +96,7 @@ def _starts(
     for rows, number, in_batch in in_batches([rnd.steps.rows for rnd in rounds]):
         which = are(rows["kind"], *STARTS) & (rows["restore_records"] > 0)
         warm = which & (rows["caught_up"] != 0)
-        if not any_known:  # then those that count as caught up and begin with half of it or less
+        if not any_rate:  # then those that count as caught up and begin with half of it or less
             whole = whole_of[rows["task"]]
             which = warm = warm & (rows["restore_records"] >= whole - whole // 2)  # twice it may be beyond 64 bits
         for place in np.unique(number[warm]).tolist():

@@ -64,10 +64,10 @@ def known_rates(rates: Rates, group: Group) -> KnownRates:
     )
 
 
-def slowest_restore(known: KnownRates, end: Iterable[EndRate]) -> Mapping[str, float]:
+def slowest_restore(first_rates: KnownRates, end_rates: Iterable[EndRate]) -> Mapping[str, float]:
     """Return how fast each instance restores at the end of a plan, or at first if a scenario makes it faster."""
-    first = inf if known.restore is None else known.restore.least
-    return {rate.of: min(rate.per_second, first) if rate.source == GIVEN else rate.per_second for rate in end}
+    first = inf if first_rates.restore is None else first_rates.restore.least
+    return {rate.of: min(rate.per_second, first) if rate.source == GIVEN else rate.per_second for rate in end_rates}
 
 
 def _known(

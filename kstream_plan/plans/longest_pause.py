@@ -111,7 +111,7 @@ def restored_key(name: str) -> str:
 def restored_in_draws(name: str, draws: Draws | OverDraws | None) -> Sequence[int | None]:
     """Return what a rule measures in the worst of several draws, with what tasks restore first, if any does.
 
-    ``None``: unknown, as of simulations that were saved before they told it.
+    ``None``: unknown, as in simulations that a version without it has saved.
     """
     if draws is None or draws.number == 1:
         return ()
@@ -131,7 +131,7 @@ def whole(figure: str, plan: Plan, paused_ms: int) -> int | None:
     most_ms = plan.ends("max_restoring_first_ms")[1]
     if figure != "paused_task_ms":
         paused_ms += most_ms
-    elif any(ends.figure == "max_restoring_first_ms" for ends in plan.summary.ranges):  # of the others no sum is told
+    elif any(ends.figure == "max_restoring_first_ms" for ends in plan.summary.ranges):  # ranges have no sum
         paused_ms += plan.ends("restoring_first")[1] * most_ms
     else:
         paused_ms += sum(restoring_ms.values())

@@ -98,7 +98,7 @@ class TestFollow:
         assert course is not None
         assert course.stage is Stage.GOES_ON
         assert len(clock.slept) == 144
-        assert most < 64 << 20
+        assert most < 12 << 20
         events, _, page = capsys.readouterr().out.partition("\n")
         assert "4 rebalances planned" in events
         assert page.startswith("╭─ bounce: followed ")

@@ -163,12 +163,12 @@ def test_the_page_of_a_plan_is_not_surer_than_the_warning() -> None:
         (500.0, ((1_000, 1_000_000.0),), 0),
         (1_000_000.0, ((1_000, 500.0),), 0),
     ],
-    ids=["told by the scenario", "faster later", "slower later", "faster before", "restored before it is slower"],
+    ids=["in the scenario alone", "faster later", "slower later", "faster before", "restored before it is slower"],
 )
 def test_a_task_restores_first_at_the_rate_that_the_scenario_has_when_it_starts(
     given: float | None, changes: tuple[tuple[int, float], ...], restoring_ms: int
 ) -> None:
-    """0_0 lacks 5,000 records and leaves i0 after 2s; without rates nothing would be told of it."""
+    """0_0 lacks 5,000 records and leaves i0 after 2s; without a rate there would be no warning."""
     found = snapshot_from_row(one_standby.row(lag=5_000, stores="persistent"), "x")
     found = replace(found, rates=Rates(restore_per_instance=given, produce_per_task=0.0))
     rates = tuple(RestoreRate(at_ms=at_ms, per_second=rate) for at_ms, rate in changes)

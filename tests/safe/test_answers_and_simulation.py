@@ -90,11 +90,11 @@ def test_no_other_outcome_is_worse_than_what_a_plan_says_at_worst() -> None:
     for seed in (*_SLOWER_ELSEWHERE, *range(25)):
         group, scenario = _stopped(seed)
         with suppress(KstreamPlanError):
-            told = _cold_and_paused(plan_checked(group.snapshot, group.options, scenario=scenario))
+            at_worst = _cold_and_paused(plan_checked(group.snapshot, group.options, scenario=scenario))
             for other in other_outcomes(case_of(group.snapshot, group.options, scenario)):
                 compared += 1
-                for worst, there in zip(told, _cold_and_paused(other), strict=True):
-                    assert worst is None or (there is not None and (seed, there) <= (seed, worst))
+                for worst, other_worst in zip(at_worst, _cold_and_paused(other), strict=True):
+                    assert worst is None or (other_worst is not None and (seed, other_worst) <= (seed, worst))
     assert compared > 60
 
 
