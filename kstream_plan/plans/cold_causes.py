@@ -69,8 +69,9 @@ def cold_sentences(plan: Plan, activities: Sequence[Activity], draws: Draws | No
     if most:
         copies = "its copy counts" if most == 1 else "their copies count"
         likely = f"{count_range(restoring, least, most)} {'task restores' if most == 1 else 'tasks restore'}"
+        tells = "" if restoring else " (--metrics would tell)"
         which = likely if restoring else f"{_up_to(most, 'task', is_open=is_open)} may restore"
-        yield f"{which} state before running, though {copies} as caught up."
+        yield f"{which} state before running, though {copies} as caught up{tells}."
 
 
 def _up_to(number: int, noun: str, *, is_open: bool) -> str:

@@ -15,7 +15,7 @@ from kstream_plan.planner.what_else import other_outcomes
 from kstream_plan.planner.within_the_limit import restored_first
 from kstream_plan.plans import HandOver, Plan, Promote
 from kstream_plan.plans.longest_pause import PAUSE_RULES, whole
-from kstream_plan.policy.check import check_plan
+from kstream_plan.policy.check import check_all, check_plan
 from kstream_plan.policy.findings import Standard
 from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.render.answers import page_of, to_table
@@ -110,6 +110,15 @@ def test_check_is_no_surer_than_drain() -> None:
         answers.add((checked, drained.answer))
         assert checked is not Answer.YES or (seed, drained.answer) == (seed, Answer.YES)
     assert answers >= {(Answer.YES, Answer.YES), (Answer.UNKNOWN, Answer.UNKNOWN), (Answer.NO, Answer.NO)}
+
+
+def test_what_may_restore_first_says_why_and_what_would_tell() -> None:
+    group, scenario = _stopped(394)
+    made = plan_checked(group.snapshot, group.options, scenario=scenario)
+    assert "Up to 1 task may restore state before running" in page_of(made).sentences[0]
+    checked = check_plan(made, Standard(Policy({"max_cold_handovers": Limit(0)}), TAKEN))
+    for text in (to_table(made, width=200), to_table(check_all([checked], TAKEN), width=200)):
+        assert "--metrics would tell" in text
 
 
 def test_yes_holds_whenever_left_over_state_is_deleted() -> None:
