@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from kstream_plan.model import Group, GroupState, Holding, Note, WorkId
+from kstream_plan.model import Group, GroupState, Holding, Note
 from kstream_plan.model.starting_state import beginning_of
 from kstream_plan.model.times import format_time
 from kstream_plan.planner.assumptions import (
@@ -26,29 +26,30 @@ from kstream_plan.planner.case import Case, held_at_first
 from kstream_plan.planner.copies_apart import copies_together
 from kstream_plan.planner.copies_behind import copies_behind
 from kstream_plan.planner.digest import input_digest
-from kstream_plan.planner.end_of_plan import end_of, restore_rates
+from kstream_plan.planner.end_of_plan import end_of
 from kstream_plan.planner.loop import OnRound, Rehearsal
 from kstream_plan.planner.roster import Roster
 from kstream_plan.planner.summarize import kept, least_moves, summarize
 from kstream_plan.planner.unproven_starts import unproven_starts
-from kstream_plan.planner.within_the_limit import Restores, restored_first, restores_within_limit
+from kstream_plan.planner.within_the_limit import restores_within_limit, restoring_starts
 from kstream_plan.plans import Plan, Round, Summary, Verdict
 from kstream_plan.plans.balance import initial_balance
 from kstream_plan.plans.caught_up_evidence import Taken, UnprovenStart
 from kstream_plan.plans.design import CopyDoubt, Played
 from kstream_plan.plans.end import PlanEnd
-from kstream_plan.plans.known_rates import known_rates, slowest_restore
+from kstream_plan.plans.known_rates import known_rates
 from kstream_plan.plans.pauses import Pauses, pauses_of
 from kstream_plan.plans.plan import CopyBehind
 from kstream_plan.plans.python_gc import without_cycle_collector
-from kstream_plan.plans.restore_times import restoring_first_ms
+from kstream_plan.plans.restore_times import RestoringStart
 from kstream_plan.plans.rounds import in_effect_ms
 
 
 class PlayInFigures(NamedTuple):
     """What came out, and what it comes to; ``initial`` and ``stopping`` are by consumer of ``everyone``.
 
-    ``unproven_starts`` are those that count as warm, and are not proven to be.
+    ``unproven_starts`` are those that count as warm, and are not proven to be; ``restoring_starts`` count as caught up,
+    and restore for long all the same.
     """
 
     played: Played
@@ -59,21 +60,7 @@ class PlayInFigures(NamedTuple):
     pauses: Pauses
     summary: Summary
     unproven_starts: tuple[UnprovenStart, ...]
-    restored_first: Mapping[WorkId, Restores]
-
-    @property
-    def restores_first(self) -> Sequence[str]:
-        """The tasks that start warm by Kafka's rule, and restore for long before they run all the same."""
-        return tuple(map(str, self.restored_first))
-
-    @property
-    def max_restoring_first_ms(self) -> int | None:
-        """How long one of these restores at most; ``None``: not known."""
-        snapshot, group = self.played.snapshot, self.played.group
-        first_rates = known_rates(snapshot.rates, snapshot.state.group)
-        rates = slowest_restore(first_rates, restore_rates(group, self.played.rates, snapshot))
-        lasts_ms = restoring_first_ms(self.played.rounds, frozenset(self.restores_first), rates.get)
-        return None if lasts_ms is None else max(lasts_ms.values(), default=0)
+    restoring_starts: tuple[RestoringStart, ...]
 
     @property
     def verdict(self) -> Verdict:
@@ -104,15 +91,15 @@ def in_figures(case: Case, on_round: OnRound | None = None, *, balances: bool = 
     paused = pauses_of(group, initial, rounds, stopping, case.snapshot.config, outages, from_start=True)
     summary = _summary(case, group, initial, paused, played, outcome)
     unproven = _unproven(case, group, initial, rounds, outcome.doubts) if case.options.proofs != "none" else ()
-    restored = restored_first(case.snapshot, group, rounds, case.outside.paces)
-    return PlayInFigures(played, outcome, everyone, initial, stopping, paused, summary, unproven, restored)
+    restoring = restoring_starts(case.snapshot, group, rounds, case.outside.paces)
+    return PlayInFigures(played, outcome, everyone, initial, stopping, paused, summary, unproven, restoring)
 
 
 @without_cycle_collector()
 def one_play(case: Case, on_round: OnRound | None = None, *, shown: bool = True) -> OnePlay:
     """Play it, and say what comes; ``on_round`` and ``shown`` as in :func:`kstream_plan.planner.plan.plan`."""
     play = in_figures(case, on_round, balances=shown)
-    played, outcome, everyone, initial, stopping, paused, summary, unproven, restored = play
+    played, outcome, everyone, initial, stopping, paused, summary, unproven, restoring = play
     snapshot, design, group, before = case.snapshot, case.design, everyone.group, outcome.before
     rounds = played.rounds
     final = rounds[-1].assigned if rounds else initial
@@ -145,7 +132,7 @@ def one_play(case: Case, on_round: OnRound | None = None, *, shown: bool = True)
             + maybe_restoring(outcome.doubts)
             + emptied(case.outside)
             + (input_behind(snapshot) if rounds else ())
-            + restores_within_limit(restored)
+            + restores_within_limit(restoring)
             + (copies_together(group, final, played.configs[-1]) if outcome.verdict.kind == "settled" else ())
         ),
         verdict=outcome.verdict,
@@ -154,6 +141,7 @@ def one_play(case: Case, on_round: OnRound | None = None, *, shown: bool = True)
         rates=known_rates(snapshot.rates, snapshot.state.group),
         end=_end(case, played, outcome) if shown and design.goes_on else None,
         unproven_starts=unproven,
+        restoring_starts=restoring,
         behind=_behind(case, play) if shown and design.moves_when_caught_up else (),
     )
     return OnePlay(made, played, outcome)

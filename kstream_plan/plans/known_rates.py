@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from math import inf
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from kstream_plan.model import Group, Rates
-from kstream_plan.plans.end import EndRate
 
 #: What a rate rests on that an option tells.
 GIVEN = "given"
@@ -62,12 +60,6 @@ def known_rates(rates: Rates, group: Group) -> KnownRates:
             rates.produce_source,
         ),
     )
-
-
-def slowest_restore(first_rates: KnownRates, end_rates: Iterable[EndRate]) -> Mapping[str, float]:
-    """Return how fast each instance restores at the end of a plan, or at first if a scenario makes it faster."""
-    first = inf if first_rates.restore is None else first_rates.restore.least
-    return {rate.of: min(rate.per_second, first) if rate.source == GIVEN else rate.per_second for rate in end_rates}
 
 
 def _known(

@@ -10,6 +10,7 @@ from kstream_plan.model import WorkId
 from kstream_plan.model.note import count
 from kstream_plan.model.times import duration
 from kstream_plan.plans.plan import Plan
+from kstream_plan.plans.restore_times import restoring_ms
 from kstream_plan.plans.simulated import Draws, OverDraws, Range, range_of
 from kstream_plan.plans.timeline import cold_starts_of
 
@@ -125,8 +126,8 @@ def whole(figure: str, plan: Plan, paused_ms: int) -> int | None:
 
     ``None``: how long tasks restore first is not known.
     """
-    restoring_ms = plan.restoring_first_ms
-    if restoring_ms is None or plan.may_be_endless("max_restoring_first_ms"):
+    lasts_ms = restoring_ms(plan.restoring_starts)
+    if lasts_ms is None or plan.may_be_endless("max_restoring_first_ms"):
         return None
     most_ms = plan.ends("max_restoring_first_ms")[1]
     if figure != "paused_task_ms":
@@ -134,7 +135,7 @@ def whole(figure: str, plan: Plan, paused_ms: int) -> int | None:
     elif any(ends.figure == "max_restoring_first_ms" for ends in plan.summary.ranges):  # ranges have no sum
         paused_ms += plan.ends("restoring_first")[1] * most_ms
     else:
-        paused_ms += sum(restoring_ms.values())
+        paused_ms += sum(lasts_ms.values())
     return _with_cold_starts(figure, plan, paused_ms) if plan.ends("cold_handovers")[1] else paused_ms
 
 

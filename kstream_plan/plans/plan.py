@@ -14,11 +14,11 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.times import duration_span, utc
 from kstream_plan.plans.caught_up_evidence import UnprovenStart
 from kstream_plan.plans.end import PlanEnd
-from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRates, slowest_restore
+from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRates
 from kstream_plan.plans.note_codes import MEMORY_UNSETTLED, warnings_first
 from kstream_plan.plans.notebooks import InNotebooks
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED, Pauses, pauses_of
-from kstream_plan.plans.restore_times import restoring_first_ms
+from kstream_plan.plans.restore_times import RestoringStart, max_restoring_ms
 from kstream_plan.plans.rounds import Balance, Round, in_effect_ms, probes_after_ms
 from kstream_plan.plans.standstills import Outage
 from kstream_plan.plans.steps import MemberJoined
@@ -122,13 +122,8 @@ class InFigures(Protocol):
         ...
 
     @property
-    def restores_first(self) -> Sequence[str]:
-        """Which tasks start warm by Kafka's rule, and restore for long before they run all the same."""
-        ...
-
-    @property
-    def max_restoring_first_ms(self) -> int | None:
-        """How long one of these restores at most; ``None``: not known."""
+    def restoring_starts(self) -> Sequence[RestoringStart]:
+        """Which starts count as caught up, and restore for long before the tasks run all the same."""
         ...
 
 
@@ -147,9 +142,9 @@ def figure_of(play: InFigures, name: str) -> int | None:
         case "settles":
             value = int(play.verdict.kind == "settled")
         case "restoring_first":
-            value = len(play.restores_first)
+            value = len({start.task_id for start in play.restoring_starts})
         case "max_restoring_first_ms":
-            value = play.max_restoring_first_ms
+            value = max_restoring_ms(play.restoring_starts)
         case _:
             value = getattr(play.summary, name)
     return value
@@ -183,7 +178,8 @@ class Plan(InNotebooks):
     nobody runs when the plan begins as well, which earlier versions did not count. ``rates`` are those known at first.
     ``probes``: the design asks by probing rebalances which copies are ready.
     ``end`` is what it takes to plan on from where the plan ends; ``None``: nobody can. ``unproven_starts`` count as
-    warm in the steps, and nothing proves that they are: their former owners are gone. ``behind`` are the
+    warm in the steps, and nothing proves that they are: their former owners are gone. ``restoring_starts`` do so too,
+    by round, and restore for long before their tasks run all the same. ``behind`` are the
     assigned copies of a classic group that do not count as caught up when the first decision comes.
     """
 
@@ -216,6 +212,7 @@ class Plan(InNotebooks):
     rates: KnownRates = NOTHING_KNOWN
     end: PlanEnd | None = None
     unproven_starts: tuple[UnprovenStart, ...] = ()
+    restoring_starts: tuple[RestoringStart, ...] = ()
     behind: tuple[CopyBehind, ...] = ()
 
     tables: ClassVar[tuple[str, ...]] = ("rounds", "steps")
@@ -290,22 +287,9 @@ class Plan(InNotebooks):
         )
 
     @property
-    def restores_first(self) -> tuple[str, ...]:
+    def restores_first(self) -> tuple[WorkId, ...]:
         """The tasks that start warm by Kafka's rule, and all the same restore for long before they run."""
-        notes = (note for note in self.warnings if note.code == RESTORES_WITHIN_LIMIT)
-        return tuple(dict.fromkeys(task_id for note in notes for task_id in note.subjects))
-
-    @property
-    def restoring_first_ms(self) -> Mapping[WorkId, int] | None:
-        """How long each of these restores before it runs, all its starts together; ``None``: not known."""
-        rates = slowest_restore(self.rates, () if self.end is None else self.end.restore)
-        return restoring_first_ms(self.rounds, frozenset(self.restores_first), rates.get)
-
-    @property
-    def max_restoring_first_ms(self) -> int | None:
-        """How long one of these restores at most; 0: none does; ``None``: not known."""
-        lasts_ms = self.restoring_first_ms
-        return None if lasts_ms is None else max(lasts_ms.values(), default=0)
+        return tuple(dict.fromkeys(start.task_id for start in self.restoring_starts))
 
     @property
     def may_be_restoring(self) -> bool:

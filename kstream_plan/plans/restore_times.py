@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from dataclasses import replace
-from itertools import groupby
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from math import inf
-from typing import TypeVar
+from types import MappingProxyType
+from typing import NamedTuple, TypeVar
 
 from kstream_plan.model import WorkId
-from kstream_plan.plans.rounds import Round
 from kstream_plan.plans.steps import HandOver, Promote
 
 Key = TypeVar("Key")
@@ -54,42 +53,62 @@ def cold_restoring_ms(
     return lasts
 
 
-def restored_at_ms(starts: Iterable[tuple[int, int, WorkId]], rate: float) -> dict[tuple[WorkId, int], int]:
+def restored_at_ms(
+    starts: Iterable[tuple[int, int, WorkId]],
+    rates: Sequence[tuple[int, float | None]],
+    given_up_ms: Mapping[tuple[WorkId, int], int] = MappingProxyType({}),
+) -> dict[tuple[WorkId, int], int]:
     """Return by task and start when each is restored of what one instance begins to restore: (at ms, records, task).
 
-    What is under way at the same time shares the rate (records per second) evenly.
+    What is under way at the same time shares the rate evenly; it ends when it is given up, restored or not. ``rates``
+    are (from ms, records per second), in time; the first one counts before as well. What is under way while the rate
+    is not known (``None``) is left out, as is what never ends, at a rate of 0.
     """
-    in_order = sorted(starts, key=lambda one: (one[0], one[2].sort_key))
-    left: dict[tuple[WorkId, int], float] = {}
-    restored: dict[tuple[WorkId, int], int] = {}
-    next_ms = [*(at_ms for at_ms, _, _ in in_order[1:]), inf]
-    for (at_ms, records, task_id), until_ms in zip(in_order, next_ms, strict=False):
-        left[task_id, at_ms] = records
-        done, left = share_evenly(left, rate, at_ms, until_ms)
-        restored |= {start: int(done_ms) for start, done_ms in done.items()}
+    of_time: dict[int, dict[tuple[WorkId, int], float]] = {at_ms: {} for at_ms, _ in rates[1:]}
+    for at_ms, records, task_id in starts:
+        of_time.setdefault(at_ms, {})[task_id, at_ms] = records
+        of_time.setdefault(given_up_ms.get((task_id, at_ms), at_ms), {})
+    times_ms = sorted(of_time)
+    left, restored = dict[tuple[WorkId, int], float](), dict[tuple[WorkId, int], int]()
+    for from_ms, to_ms in pairwise((*times_ms, inf)):
+        given_up = {start: int(from_ms) for start in left if given_up_ms.get(start) == from_ms}
+        restored |= given_up
+        left = {start: records for start, records in left.items() if start not in given_up} | of_time[int(from_ms)]
+        rate = next((per_second for at_ms, per_second in reversed(rates) if at_ms <= from_ms), rates[0][1])
+        if rate is None:
+            left = {}
+        elif rate:
+            done, left = share_evenly(left, rate, from_ms, to_ms)
+            restored |= {start: int(done_ms) for start, done_ms in done.items()}
     return restored
 
 
-def restoring_starts(rounds: Iterable[Round], task_ids: Set[str]) -> Iterator[tuple[Round, HandOver | Promote]]:
-    """Yield the starts of these tasks that count as caught up and have something to restore all the same."""
-    if task_ids:
-        starts = ((rnd, step) for rnd in rounds for step in rnd.steps.starts_behind())
-        yield from ((rnd, step) for rnd, step in starts if str(step.task_id) in task_ids)
+class RestoringStart(NamedTuple):
+    """A start that counts as caught up, and restores for long before the task runs all the same.
 
-
-def restoring_first_ms(
-    rounds: Iterable[Round], task_ids: Set[str], rate_of: Callable[[str], float | None]
-) -> Mapping[WorkId, int] | None:
-    """Return how long each of these tasks restores in such starts, all its starts together; ``None``: not known.
-
-    What starts cold at the same time shares the rate of an instance (``rate_of`` its process id).
+    ``round`` is its number, ``at_ms`` is on the plan's clock, ``restores_ms`` is how long it takes; ``None``: not
+    known.
     """
+
+    task_id: WorkId
+    process_id: str
+    round: int
+    at_ms: int
+    records: int
+    restores_ms: int | None
+
+
+def restoring_ms(starts: Iterable[RestoringStart]) -> Mapping[WorkId, int] | None:
+    """Return how long each task restores in such starts, all its starts together; ``None``: not known."""
     lasts_ms = Counter[WorkId]()
-    for _, of_round in groupby(restoring_starts(rounds, task_ids), key=lambda start: start[0].number):
-        starts = list(of_round)
-        warm = [replace(step, caught_up=False) for _, step in starts]
-        round_ms = cold_restoring_ms([*warm, *starts[0][0].steps.cold_starts()], rate_of)
-        if not round_ms.keys() >= {step.task_id for step in warm}:
+    for start in starts:
+        if start.restores_ms is None:
             return None
-        lasts_ms.update({step.task_id: round_ms[step.task_id] for step in warm})
+        lasts_ms[start.task_id] += start.restores_ms
     return lasts_ms
+
+
+def max_restoring_ms(starts: Iterable[RestoringStart]) -> int | None:
+    """Return how long one task restores at most in such starts; 0: there are none; ``None``: not known."""
+    lasts_ms = restoring_ms(starts)
+    return None if lasts_ms is None else max(lasts_ms.values(), default=0)

@@ -103,9 +103,9 @@ class RoundSteps(Sequence[Step]):
         return (step for step in starts if isinstance(step, HandOver | Promote))
 
     def starts_behind(self) -> Iterator[HandOver | Promote]:
-        """Make the starts from a copy that counts as caught up and has something to restore, and no others."""
+        """Make the starts from a copy that has something to restore, and no others."""
         rows = self.rows
-        starts = self.where(are(rows["kind"], *STARTS) & (rows["caught_up"] != 0) & (rows["restore_records"] > 0))
+        starts = self.where(are(rows["kind"], *STARTS) & (rows["restore_records"] > 0))
         return (step for step in starts if isinstance(step, HandOver | Promote))
 
     def __iter__(self) -> Iterator[Step]:

@@ -235,7 +235,7 @@ def _followed(
         for step in starts:
             if step.restore_records is not None:
                 of_instance[step.to.process_id].append((at_ms, step.restore_records, step.task_id))
-    return {start: at_ms for of in of_instance.values() for start, at_ms in restored_at_ms(of, rate).items()}
+    return {start: at_ms for of in of_instance.values() for start, at_ms in restored_at_ms(of, ((0, rate),)).items()}
 
 
 def _there(plan: Plan, from_ms: int, to_ms: int) -> Mapping[str, Sequence[tuple[int, int]]]:

@@ -19,7 +19,7 @@ from kstream_plan.model.times import format_time
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.planner.what_else import OtherPlay, noticed_otherwise
-from kstream_plan.planner.within_the_limit import NOTABLE_MS, restored_first
+from kstream_plan.planner.within_the_limit import NOTABLE_MS
 from kstream_plan.plans import HandOver, MemberLeft, Place, Plan, Promote
 from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, UnprovenStart
 from kstream_plan.plans.note_codes import LEFT_OVER_CLEANUP
@@ -301,7 +301,7 @@ def drain(
         return result
     later_ms = when.at_ms + result.wait_ms
     after, later = stop.at(later_ms, len(waiting.rounds))
-    return replace(result, later=later, after=after, restoring_after=_restoring_tasks(after, snapshot, later_ms))
+    return replace(result, later=later, after=after, restoring_after=_restoring_tasks(after, later_ms))
 
 
 class _Stop(NamedTuple):
@@ -445,19 +445,17 @@ def _may_be_deleted(plan: Plan) -> bool:
     return any(note.code == LEFT_OVER_CLEANUP for note in plan.warnings)
 
 
-def _restoring_tasks(plan: Plan, snapshot: Snapshot, from_ms: int) -> tuple[WorkId, ...]:
+def _restoring_tasks(plan: Plan, from_ms: int) -> tuple[WorkId, ...]:
     """Return the tasks that start cold from a moment on, or restore for long before they run, in task order."""
-    restoring = {step.task_id for step, _ in _starts(plan, from_ms) if not step.caught_up}
-    rounds = [rnd for rnd in plan.rounds if rnd.at_ms >= from_ms]
-    restoring |= restored_first(snapshot, plan.group, rounds).keys()
+    restoring = {step.task_id for step, _ in _restoring_starts(plan, from_ms)}
     return tuple(sorted(restoring, key=lambda task_id: task_id.sort_key))
 
 
 def _restoring_starts(plan: Plan, from_ms: int) -> Iterator[tuple[HandOver | Promote, int]]:
     """Yield the starts from a moment on that are cold, or restore for long first, and when each is."""
-    restoring = frozenset(plan.restores_first)
+    restoring = {(start.task_id, start.at_ms) for start in plan.restoring_starts}
     for step, at_ms in _starts(plan, from_ms):
-        if not step.caught_up or str(step.task_id) in restoring:
+        if not step.caught_up or (step.task_id, at_ms) in restoring:
             yield step, at_ms
 
 
@@ -508,7 +506,7 @@ def _announced(now: DrainNow, snapshot: Snapshot, options: PlanOptions, on_round
         wait_ms=max(gone_ms.values()) - now.at_ms if let_go else None,
         later=_drained(result, snapshot, now.process_ids, now.at_ms) if let_go else (),
         after=result if let_go else None,
-        restoring_after=_restoring_tasks(result, snapshot, now.at_ms) if let_go else (),
+        restoring_after=_restoring_tasks(result, now.at_ms) if let_go else (),
         announced=True,
     )
 

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from kstream_plan.model import UNKNOWN, Note, Rates
+from kstream_plan.model import UNKNOWN, Rates
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Leave, RestoreRate, Scenario
 from kstream_plan.plans import Plan
-from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
+from kstream_plan.plans.longest_pause import longest_pause
+from kstream_plan.plans.restore_times import RestoringStart
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import Standard
 from kstream_plan.policy.limits import Limit, Policy
@@ -19,6 +20,7 @@ from kstream_plan.simulation.bounces import bounce
 from kstream_plan.simulation.drain import drain
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.digests.cases import case
 from tests.helpers import captured, captured_scenarios, one_standby, plan_cases
 from tests.helpers.check_cases import NOW
 
@@ -148,8 +150,8 @@ def test_a_restore_takes_as_long_as_those_beside_it_let_it(other: dict[str, int 
 def test_the_page_of_a_plan_is_not_surer_than_the_warning() -> None:
     made = plan_cases.case("scale-out")
     assert page_of(made).tone == "good"
-    note = Note(RESTORES_WITHIN_LIMIT, "Tasks restore before they run", ("0_0", "0_1"))
-    page = page_of(replace(made, warnings=(*made.warnings, note)))
+    starts = [RestoringStart(made.group.tasks[task].task_id, "i1", 1, 0, 5_000, None) for task in (0, 1)]
+    page = page_of(replace(made, restoring_starts=tuple(starts)))
     assert page.tone == "bad"
     assert "2 tasks restore state before running, though their copies count as caught up." in page.sentences[0]
 
@@ -162,8 +164,18 @@ def test_the_page_of_a_plan_is_not_surer_than_the_warning() -> None:
         (1_000_000.0, ((700_000, 500.0),), 0),
         (500.0, ((1_000, 1_000_000.0),), 0),
         (1_000_000.0, ((1_000, 500.0),), 0),
+        (1_000.0, ((2_000, 500.0), (700_000, 1_000.0)), 6_000),
+        (500.0, ((6_000, 1_000.0),), 6_000),
     ],
-    ids=["in the scenario alone", "faster later", "slower later", "faster before", "restored before it is slower"],
+    ids=[
+        "in the scenario alone",
+        "faster later",
+        "slower later",
+        "faster before",
+        "restored before it is slower",
+        "slower for a while",
+        "faster while it restores",
+    ],
 )
 def test_a_task_restores_first_at_the_rate_that_the_scenario_has_when_it_starts(
     given: float | None, changes: tuple[tuple[int, float], ...], restoring_ms: int
@@ -174,7 +186,34 @@ def test_a_task_restores_first_at_the_rate_that_the_scenario_has_when_it_starts(
     rates = tuple(RestoreRate(at_ms=at_ms, per_second=rate) for at_ms, rate in changes)
     away = Leave(at_ms=2_000, process_ids=(one_standby.IDS[0],))
     result = plan(found, scenario=Scenario(events=(*rates, away)))
-    assert result.max_restoring_first_ms == restoring_ms
+    assert result.figure("max_restoring_first_ms") == restoring_ms
     for rule, limit in (("max_cold_handovers", 0), ("max_pause_per_task", 5_000)):
         answer = check_plan(result, Standard(Policy({rule: Limit(limit)}), NOW)).answer
         assert answer is (Answer.NO if restoring_ms else Answer.YES)
+
+
+@pytest.mark.parametrize(("number", "design", "restoring_ms"), [(16070, "learner", 10_000), (16710, "streams", 97_805)])
+def test_how_long_a_task_restores_first_is_known_where_nobody_can_plan_on_from_the_end(
+    number: int, design: str, restoring_ms: int
+) -> None:
+    """The end would have rates of its own."""
+    of = case(number)
+    made = plan(of.snapshot, of.options, scenario=of.scenario)
+    assert (made.design, made.end, made.figure("max_restoring_first_ms")) == (design, None, restoring_ms)
+    assert longest_pause(made).most_ms is not None
+
+
+def test_a_task_that_restores_first_twice_does_so_in_all_and_each_time_until_it_moves_on() -> None:
+    """i1 has restored it for 20s when it goes to i2, which restores 0_1 beside it: 50 records a second for each."""
+    row = one_standby.row(lag=5_000, stores="persistent", streams_version="4.1")
+    row["config"]["num_standby_replicas"] = 2
+    row["instances"][2]["consumers"][0]["standby"] = ["0_0"]
+    row["lags"].append({**row["lags"][0], "process_id": one_standby.IDS[2]})
+    found = replace(snapshot_from_row(row, "x"), rates=Rates(restore_per_instance=100.0, produce_per_task=0.0))
+    gone = [Leave(at_ms=at_ms, process_ids=(of,)) for at_ms, of in zip((2_000, 22_000), one_standby.IDS, strict=False)]
+    made = plan(found, scenario=Scenario(events=tuple(gone)))
+    of_0_0 = [(start.process_id, start.records, start.restores_ms) for start in made.restoring_starts]
+    assert of_0_0 == [(one_standby.IDS[1], 4_900, 20_000), (one_standby.IDS[2], 3_900, 78_000)]
+    assert made.figure("max_restoring_first_ms") == 98_000
+    (warning,) = _told(made)
+    assert "up to 4,900 records (1m18s) before they run" in warning

@@ -17,7 +17,7 @@ STARTS = st.lists(st.tuples(st.integers(0, 60_000), st.integers(0, 90_000)), min
 @given(STARTS, st.integers(1, 5_000))
 def test_no_rate_is_lost_and_none_is_used_twice(given_: list[tuple[int, int]], rate: int) -> None:
     starts = [(at_ms, amount, TaskId(0, place)) for place, (at_ms, amount) in enumerate(given_)]
-    done = restored_at_ms(starts, rate)
+    done = restored_at_ms(starts, ((0, rate),))
     assert done.keys() == {(task_id, at_ms) for at_ms, _, task_id in starts}
     ends_ms = 0.0
     for at_ms, amount, _ in sorted(starts):
@@ -29,7 +29,7 @@ def test_no_rate_is_lost_and_none_is_used_twice(given_: list[tuple[int, int]], r
 
 def test_what_begins_later_takes_half_of_the_rate_from_what_is_under_way() -> None:
     first, second = TaskId(0, 0), TaskId(0, 1)
-    done = restored_at_ms([(0, 2_000, first), (1_000, 1_000, second)], 1_000)
+    done = restored_at_ms([(0, 2_000, first), (1_000, 1_000, second)], ((0, 1_000),))
     assert done == {(first, 0): 3_000, (second, 1_000): 3_000}
 
 

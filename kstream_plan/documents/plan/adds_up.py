@@ -16,6 +16,7 @@ from kstream_plan.model import Group, Target
 from kstream_plan.planner.summarize import kept, least_moves, summarize
 from kstream_plan.plans import Balance, Phase, Plan, Summary, Trigger
 from kstream_plan.plans.balance import balances, initial_balance
+from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.round_order import wrong_order
 from kstream_plan.plans.simulated import Draws, Simulation, event_outcomes, figures_of
 
@@ -203,6 +204,7 @@ def _check_ends(plan: Plan) -> None:
             raise _edited(f"is {low} to {high}, and the plan has {_figure(value)}", f".{figure}", ".ranges", ".summary")
 
     _check_names(plan)
+    _check_restoring(plan)
 
 
 def _check_names(plan: Plan) -> None:
@@ -214,6 +216,26 @@ def _check_names(plan: Plan) -> None:
         for place, (process_id, task_id) in enumerate(names):
             if process_id not in instances or task_id not in tasks:
                 raise _edited("names something that is not in the plan", f"[{place}]", field)
+
+
+def _check_restoring(plan: Plan) -> None:
+    """Check that the warning names the tasks that restore first, and that each of them starts so; the seal keeps these.
+
+    How long they do is not checked.
+    """
+    warned = {subject for note in plan.warnings if note.code == RESTORES_WITHIN_LIMIT for subject in note.subjects}
+    if warned != set(map(str, plan.restores_first)):
+        raise _edited(f"does not fit the warning {RESTORES_WITHIN_LIMIT}", ".restoring_starts")
+    started = {
+        (step.task_id, step.to.process_id, rnd.number, at_ms, step.restore_records)
+        for rnd in (plan.rounds if plan.restoring_starts else ())
+        for at_ms, steps in rnd.moments
+        for step in steps.starts_behind()
+        if step.caught_up
+    }
+    for place, start in enumerate(plan.restoring_starts):
+        if start[:-1] not in started:
+            raise _edited("is no start of the plan that counts as caught up", f"[{place}]", ".restoring_starts")
 
 
 def _present(plan: Plan) -> Group:

@@ -52,6 +52,7 @@ from kstream_plan.plans.end import PlanEnd
 from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRate, KnownRates
 from kstream_plan.plans.longest_pause import LongestPause
 from kstream_plan.plans.plan import CopyBehind
+from kstream_plan.plans.restore_times import RestoringStart
 from kstream_plan.plans.summary import FIGURES
 from kstream_plan.snapshots.rows.times import parse_time
 
@@ -145,6 +146,7 @@ class PlanDocument:
     rates: KnownRates = NOTHING_KNOWN
     end: PlanEnd | None = None
     unproven_starts: tuple[UnprovenStart, ...] = ()
+    restoring_starts: tuple[RestoringStart, ...] = ()
     behind: tuple[CopyBehind, ...] = ()
     simulation: SimulationDocument | None = None
     seal: str | None = None
@@ -412,6 +414,15 @@ FORM.record(
     evidence="What is known of the copy that it starts from.",
 )
 FORM.record(
+    RestoringStart,
+    task_id="The task.",
+    process_id="The instance that starts it.",
+    round=whole(1).said("Number of the round."),
+    at_ms="When, on the plan's clock.",
+    records="What it restores before it runs.",
+    restores_ms="How long that takes; null: unknown.",
+)
+FORM.record(
     CopyBehind, task_id="The task.", process_id="The instance with the copy.", records=whole().said("What it lacks.")
 )
 PLAN = FORM.record(
@@ -492,6 +503,12 @@ PLAN = FORM.record(
         missing=(),
         left_out=True,
     ),
+    restoring_starts=Field(
+        description="Starts that count as caught up and restore first, for a second or more; left out if there are "
+        "none, and in what earlier versions saved.",
+        missing=(),
+        left_out=True,
+    ),
     behind=Field(
         description="Assigned copies that do not count as caught up in the first rebalance; left out if there are "
         "none.",
@@ -507,8 +524,8 @@ PLAN = FORM.record(
     seal=Field(
         TEXT,
         "SHA-256 of what the rounds do not prove: the group, `input`, `rates`, `summary`, remarks, `verdict`, "
-        "`unproven_starts`, `tool.design` and the draws of the simulation: a figure that was deleted is missed. What "
-        "earlier versions saved does not have it.",
+        "`unproven_starts`, `restoring_starts`, `tool.design` and the draws of the simulation: a figure that was "
+        "deleted is missed. What earlier versions saved does not have it.",
         missing=None,
         left_out=True,
     ),

@@ -19,12 +19,14 @@ from kstream_plan.documents.plan.json_documents import documents_in
 from kstream_plan.documents.plan.seal import with_known_ends
 from kstream_plan.documents.plan.simulation import simulation_of
 from kstream_plan.errors import PlanFileError
-from kstream_plan.model import Group, Holding, Target, TaskId, WorkId
+from kstream_plan.model import Group, Holding, Note, Target, TaskId, WorkId
 from kstream_plan.plans import Balance, Plan, Role, Round
 from kstream_plan.plans.note_codes import FROM_ROUNDS
 from kstream_plan.plans.pauses import pauses_of
+from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.replay import Outcome, replay
+from kstream_plan.plans.restore_times import RestoringStart
 from kstream_plan.plans.round_steps import RoundSteps
 from kstream_plan.plans.simulated import OverDraws, Simulation
 from kstream_plan.plans.step_rows import StepMaker
@@ -203,8 +205,19 @@ def _plan(document: PlanDocument) -> Plan:
         rates=document.rates,
         end=document.end,
         unproven_starts=document.unproven_starts,
+        restoring_starts=document.restoring_starts or tuple(_unknown_restoring(document.warnings, rounds)),
         behind=document.behind,
     )
+
+
+def _unknown_restoring(warnings: Sequence[Note], rounds: Sequence[Round]) -> Iterator[RestoringStart]:
+    """Yield the starts that earlier builds warned of alone: how long each restores is not known."""
+    tasks = {subject for note in warnings if note.code == RESTORES_WITHIN_LIMIT for subject in note.subjects}
+    for rnd in rounds if tasks else ():
+        for at_ms, steps in rnd.moments:
+            for step in steps.starts_behind():
+                if step.caught_up and str(step.task_id) in tasks and (records := step.restore_records) is not None:
+                    yield RestoringStart(step.task_id, step.to.process_id, rnd.number, at_ms, records, None)
 
 
 def _group(document: PlanDocument) -> Group:

@@ -32,11 +32,14 @@ SEALED = (
     "verdict",
     "unproven_starts",
 )
+#: Parts that plans have had since there were seals: what has none of them fits the seals of before.
+LATER = ("restoring_starts",)
 
 
 def seal_of(document: Mapping[str, Any]) -> str:
     """Return the seal that fits a plan's JSON, of a simulation with its draws."""
     parts = {name: document.get(name) for name in SEALED}
+    parts |= {name: document[name] for name in LATER if name in document}
     parts["design"] = (document.get("tool") or {}).get("design")
     parts["draws"] = (document.get("simulation") or {}).get("draws")
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
@@ -54,7 +57,9 @@ def with_known_ends(plan: Plan, seal: str | None, version: str, document: Mappin
     if seal is not None and seal == seal_of(document):
         return plan
     if version == __version__ and seal is not None:
-        raise WrongValueError(f"does not fit {', '.join(SEALED)}, tool.design or simulation.draws", ".seal", fix=EDITED)
+        raise WrongValueError(
+            f"does not fit {', '.join((*SEALED, *LATER))}, tool.design or simulation.draws", ".seal", fix=EDITED
+        )
     had_ranges = plan.pauses_from_start or any(note.code == MAYBE_READY for note in plan.assumptions)
     if version == __version__ and not plan.summary.ranges and had_ranges:
         raise WrongValueError("is missing, so figures that are ranges may be, too", ".seal", fix=EDITED)

@@ -88,6 +88,7 @@ def _document(plan: Plan, full: bool, simulation: SimulationDocument | None) -> 
         rates=plan.rates,
         end=plan.end,
         unproven_starts=plan.unproven_starts,
+        restoring_starts=plan.restoring_starts,
         behind=plan.behind,
         simulation=simulation,
     )

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from kstream_plan.plans import Plan
 from kstream_plan.plans.longest_pause import PAUSE_RULES, restored_in_draws, whole
-from kstream_plan.plans.restore_times import restoring_starts
 from kstream_plan.policy.limits import LimitValue
 from kstream_plan.policy.rules.amounts import cold_handovers
 from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offence, Rule, number
@@ -65,8 +64,8 @@ def _noted(found: Measurement, note: str) -> Measurement:
 def _with_restoring_starts(name: str, found: Measurement, subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Add the starts that count as caught up and restore for long; of the plan that is shown it is known which."""
     starts = [
-        Offence(step.restore_records, rnd.number, step.task_id, step.to.process_id, _NOTE_WITHIN_LIMIT)
-        for rnd, step in restoring_starts(subject.plan.rounds, frozenset(subject.plan.restores_first))
+        Offence(start.records, start.round, start.task_id, start.process_id, _NOTE_WITHIN_LIMIT)
+        for start in subject.plan.restoring_starts
     ]
     most = max(len(starts), subject.plan.ends("restoring_first")[1])
     assert found.value is not None

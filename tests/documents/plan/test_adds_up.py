@@ -17,6 +17,7 @@ from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import PlanFileError
 from kstream_plan.plans.balance import balances
 from kstream_plan.simulation.one_plan import plan
+from tests.digests.cases import case
 from tests.helpers import plan_cases, random_scenarios, simulation_cases, stateless_groups
 
 pytestmark = pytest.mark.xdist_group("simulations")
@@ -79,6 +80,20 @@ def _edited(text: str, path: tuple[str | int, ...], value: object) -> Any:
 )
 def test_a_figure_is_what_the_rounds_give(path: tuple[str | int, ...], value: object, message: str) -> None:
     assert _refused(_edited(plan_json(plan_cases.case("scale-out")), path, value)).startswith(message)
+
+
+@pytest.mark.parametrize("path", ["round", "at_ms", "records", "process_id"])
+def test_what_restores_first_starts_so_in_the_rounds(path: str) -> None:
+    of = case(16070)
+    text = plan_json(plan(of.snapshot, of.options, scenario=of.scenario))
+    value = "x" if path == "process_id" else 7
+    assert _refused(_edited(text, ("restoring_starts", 0, path), value)) == (
+        "restoring_starts[0] is no start of the plan that counts as caught up"
+    )
+    document = _edited(text, ("restoring_starts", 0, "restores_ms"), 7)
+    assert _refused(document).startswith("seal does not fit")
+    document["restoring_starts"][0]["task_id"] = document["tasks"][1]["task_id"]
+    assert _refused(document) == "restoring_starts does not fit the warning restores-within-limit"
 
 
 def test_a_plan_that_goes_on_is_not_settled() -> None:

@@ -145,9 +145,7 @@ def test_draws_that_were_deleted_or_narrowed_let_no_gate_pass(
     document["tool"]["version"] = version or document["tool"]["version"]
     file.write_text(json.dumps(document))
     assert run(asked) in ((1,) if version is None else (1, 3))
-    refused = (
-        "warnings, notes, assumptions, verdict, unproven_starts, tool.design or simulation.draws. Fix: the file was"
-    )
+    refused = "verdict, unproven_starts, restoring_starts, tool.design or simulation.draws. Fix: the file was edited"
     assert (refused in " ".join(capsys.readouterr().err.split())) == (version is None)
 
 
