@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import compress, pairwise
 from operator import is_not
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar, overload
@@ -60,18 +60,31 @@ class Holdings(Sequence[Holding]):
         """Tell the group's stateless tasks apart, unless they are already."""
         if isinstance(holdings, Holdings):
             return holdings
-        owners, stateful = no_owners(group), list(holdings)
-        place_of = {task: place for place, task in enumerate(group.stateless)}
-        for index, held in enumerate(holdings) if place_of else ():
-            places = [place_of[task] for task in held.active if task in place_of]
-            if places:
-                owners[places] = index
-                stateful[index] = held._replace(active=tuple([task for task in held.active if task not in place_of]))
-        return cls(tuple(stateful), group.stateless, owners)
+        return cls((), group.stateless, no_owners(group))._with(group, list(holdings), enumerate(holdings))
 
     def __reduce__(self) -> tuple[type[Holdings], tuple[object, ...]]:
         """Pickle so that the numbers are frozen on the other side, too."""
         return Holdings, (self.stateful, self.stateless, self.owners)
+
+    def with_held(self, group: Group, now: Mapping[int, Holding]) -> Holdings:
+        """Return the same but for these, by index, who hold something else now."""
+        if not now:
+            return self
+        import numpy as np  # noqa: PLC0415 - as in no_owners
+
+        others = replace(self, owners=np.where(np.isin(self.owners, list(now)), NOBODY, self.owners))
+        return others._with(group, list(self.stateful), now.items())
+
+    def _with(self, group: Group, stateful: list[Holding], now: Iterable[tuple[int, Holding]]) -> Holdings:
+        """Return the same but for these, none of whom runs a stateless task yet."""
+        owners, place_of = self.owners.copy(), {task: place for place, task in enumerate(group.stateless)}
+        for index, held in now:
+            stateful[index] = held
+            places = [place_of[task] for task in held.active if task in place_of] if place_of else []
+            if places:
+                owners[places] = index
+                stateful[index] = held._replace(active=tuple([task for task in held.active if task not in place_of]))
+        return Holdings(tuple(stateful), group.stateless, owners)
 
     def unlike(self, other: Holdings) -> list[int]:
         """Return, sorted, who holds another object, or runs other stateless tasks, than in ``other``."""

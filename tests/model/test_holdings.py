@@ -40,6 +40,20 @@ def test_they_are_a_sequence_of_holdings(group: Group, data: st.DataObject) -> N
 
 
 @given(strategies.groups(max_tasks=20), st.data())
+def test_some_can_hold_something_else(group: Group, data: st.DataObject) -> None:
+    """They hold what nobody else does, as when one has given it up before."""
+    before, after = data.draw(held(group)), data.draw(held(group))
+    changed = data.draw(st.sets(st.sampled_from(range(len(before)))))
+    kept = {task for index, of in enumerate(before) if index not in changed for task in of.active}
+    now = {i: Holding(tuple(task for task in after[i].active if task not in kept)) for i in sorted(changed)}
+    item = tuple(now.get(index, of) for index, of in enumerate(before))
+    holdings = Holdings.of(group, before)
+    assert holdings.with_held(group, now) == Holdings.of(group, item) == item
+    assert holdings == before
+    assert holdings.with_held(group, {}) is holdings
+
+
+@given(strategies.groups(max_tasks=20), st.data())
 def test_who_holds_something_else_is_told(group: Group, data: st.DataObject) -> None:
     one, other = data.draw(held(group)), data.draw(held(group))
     answer = list(unlike(Holdings.of(group, one), Holdings.of(group, other)))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
+from itertools import compress
+from operator import is_not
 
 from kstream_plan.model import Copy, Group, GroupState, Holding
 from kstream_plan.model.settings import MAX_LONG
@@ -66,12 +68,33 @@ def reseated(
     return changed
 
 
+class Restless:
+    """The tasks with a copy that has something to restore or that is left over; a draft, which follows one group."""
+
+    def __init__(self) -> None:
+        self._copies: Sequence[tuple[Copy, ...]] = ()
+        self._tasks = set[int]()
+
+    def of(self, state: GroupState) -> Set[int]:
+        """Return those of a state; only copies are looked at that are others than in the last one."""
+        copies, before = state.copies, self._copies
+        if len(before) != len(copies):
+            self._tasks.clear()
+            before = ((),) * len(copies)
+        for task in compress(range(len(copies)), map(is_not, copies, before)):
+            is_restless = any(copy.remaining or copy.consumer is None for copy in copies[task])
+            (self._tasks.add if is_restless else self._tasks.discard)(task)
+        self._copies = copies
+        return self._tasks
+
+
 def later(
     state: GroupState,
     spans: Sequence[Span],
     to_ms: int,
     cleanup_ms: int,
     reported_in: Mapping[tuple[int, int], int],
+    restless: Restless,
 ) -> GroupState:
     """Return the state after some time: restored as far as rates are known; what is left over falls behind.
 
@@ -80,19 +103,15 @@ def later(
     (``reported_in``).
     """
     group, changed = state.group, dict[int, tuple[Copy, ...]]()
-    all_may = may_fall_behind(spans)
-    restless = {
-        task: state.copies[task]
-        for task in group.stateful
-        if all_may
-        or any(copy.remaining or copy.consumer is None for copy in state.copies[task])
-        or task in state.waiting
-        or any(task in span.burst for span in spans)
-    }
-    if not restless:
+    tasks: Iterable[int] = group.stateful
+    if not may_fall_behind(spans):
+        bursts = (task for span in spans for task in span.burst if group.stateful_flags[task])
+        tasks = {*restless.of(state), *state.waiting, *bursts}
+    if not tasks:
         return state
-    restored = Restoring(group, restless, state.waiting).over(spans, reported_in)
-    for task, copies in restless.items():
+    moving = {task: state.copies[task] for task in sorted(tasks)}
+    restored = Restoring(group, moving, state.waiting).over(spans, reported_in)
+    for task, copies in moving.items():
         found = []
         for copy in copies:
             if copy.consumer is None:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kstream_plan.designs.streams.beats import Beats, Pace, spread_beats
 from kstream_plan.designs.streams.cold_starts import ColdStarts, RateOf
 from kstream_plan.designs.streams.coordinator import GroupCoordinator, StreamsSettings
-from kstream_plan.designs.streams.copies import later, reseated
+from kstream_plan.designs.streams.copies import Restless, later, reseated
 from kstream_plan.designs.streams.memory import Playing, consumer_of, is_stable, playing_of
 from kstream_plan.designs.streams.pending import as_holding, owned_by, pending, told_to_give_up, with_pending
 from kstream_plan.designs.streams.reconciliation import MemberState, Owned
 from kstream_plan.designs.streams.silence import Fenced, never_over, only, silent_members, until_fenced
 from kstream_plan.designs.streams.start import Start, broker_of, with_told
 from kstream_plan.designs.streams.steps import LastOwners, Moved, seat, steps_of, withheld
-from kstream_plan.model import Group, GroupState, Holding, Holdings, Rates, Target, WorkId
+from kstream_plan.designs.streams.target_holdings import TargetHoldings, target_holdings
+from kstream_plan.model import Group, GroupState, Holding, Holdings, Rates, WorkId
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.model.streams_group import BROKER_VERSIONS
 from kstream_plan.plans import Phase, Reason, ReasonCode, Step, Trigger, Verdict
@@ -39,6 +40,8 @@ class StreamsCoordinator(Coordinator[Turn]):
         self._draw = draw
         self._in_memory = in_memory
         self._cold = ColdStarts()
+        self._restless = Restless()
+        self._target: TargetHoldings | None = None
         self._number: list[int] | None = None
         self._age_ms: int | None = None
 
@@ -57,7 +60,7 @@ class StreamsCoordinator(Coordinator[Turn]):
         reported_in = {
             seat: at_ms - lapse.from_ms for seat, at_ms in start.reported_ms.items() if at_ms > lapse.from_ms
         }
-        found = later(state, lapse.spans, lapse.to_ms, self._config.state_cleanup_delay_ms, reported_in)
+        found = self._later(state, lapse, reported_in)
         return replace(found, at_ms=0, memory=self._begun(state))
 
     def take(self, state: GroupState, at_ms: int, _trigger: Trigger, members: tuple[Step, ...]) -> Turn:
@@ -87,7 +90,7 @@ class StreamsCoordinator(Coordinator[Turn]):
         if computed or begins:
             running = {task: consumer for consumer, held in enumerate(state.holdings) for task in held.active}
             not_said = owned_by(state, broker, self._numbers(state.group, broker)).keys() - running.keys()
-            steps += withheld(state, running.get, self._wanted(state.group, broker), owners, not_said)
+            steps += withheld(state, running.get, self._target_of(state.group, broker).owners, owners, not_said)
         steps = [*play.untold, *steps]
         silent = not computed and not (begins and steps) and (not speaker or not (steps or is_stable(broker)))
         untold = play.untold if silent else ()
@@ -175,7 +178,12 @@ class StreamsCoordinator(Coordinator[Turn]):
         group, stopped = turn.state.group, lapse.spans[-1].stopped
         play = replace(playing_of(turn.state), stopped=tuple(group.instances[i].process_id for i in sorted(stopped)))
         state = replace(turn.state, generation=turn.generation, at_ms=turn.at_ms, memory=play)
-        return later(state, lapse.spans, lapse.to_ms, self._config.state_cleanup_delay_ms, {})
+        return self._later(state, lapse, {})
+
+    def _later(self, state: GroupState, lapse: Lapse, reported_in: Mapping[tuple[int, int], int]) -> GroupState:
+        """Return the group after a time, with its copies as they are then."""
+        cleanup_ms = self._config.state_cleanup_delay_ms
+        return later(state, lapse.spans, lapse.to_ms, cleanup_ms, reported_in, self._restless)
 
     def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
         """Let members go, and remember who is to join; settings count from now."""
@@ -301,7 +309,7 @@ class StreamsCoordinator(Coordinator[Turn]):
         known_ms = play.computes_at_ms
         # a target that is wanted since before the last one was computed waits for the interval, too
         computes_at_ms = None if due_ms is None else max(due_ms, at_ms if known_ms is None else known_ms)
-        waits = due_ms is not None and len(self._wanted(group, broker)) < len(group.tasks)
+        waits = due_ms is not None and len(self._target_of(group, broker).owners) < len(group.tasks)
         for member_id in broker.table.order():
             of, member = beats[member_id], broker.members[member_id]
             if waits:
@@ -319,9 +327,10 @@ class StreamsCoordinator(Coordinator[Turn]):
         self, state: GroupState, after: Iterable[tuple[int, Holding]], at_ms: int, owners: LastOwners
     ) -> tuple[GroupState, list[Step], LastOwners]:
         """Return the group once these consumers hold this, the steps of that, and who ran each task last."""
-        steps, owners, holdings, copies = list[Step](), dict(owners), list(state.holdings), list(state.copies)
+        steps, owners, copies, now = list[Step](), dict(owners), list(state.copies), dict[int, Holding]()
+        holdings = Holdings.of(state.group, state.holdings)
         for consumer, held in after:
-            moved = Moved(consumer, holdings[consumer], held)
+            moved = Moved(consumer, now.get(consumer, holdings[consumer]), held)
             if moved.before == moved.after:
                 continue
             limit = self._config.acceptable_recovery_lag
@@ -331,9 +340,9 @@ class StreamsCoordinator(Coordinator[Turn]):
             state = replace(state, copies=tuple(copies))
             self._follow(new, at_ms)
             owners.update(dict.fromkeys(moved.after.active, seat(state, consumer)))
-            holdings[consumer] = moved.after
+            now[consumer] = moved.after
             steps += new
-        return replace(state, holdings=Holdings.of(state.group, holdings)), steps, owners
+        return replace(state, holdings=holdings.with_held(state.group, now)), steps, owners
 
     def _follow(self, steps: Sequence[Step], at_ms: int) -> None:
         """Follow what starts cold."""
@@ -347,42 +356,25 @@ class StreamsCoordinator(Coordinator[Turn]):
     def _turn(self, state: GroupState, at_ms: int, steps: Sequence[Step]) -> Turn:
         """Return a turn in which the group decides: who is to run what, and the copies that are held by then."""
         play, group = playing_of(state), state.group
-        held, wanted = tuple(state.holdings), self._targets(group, play.broker)
-        decided = list[Holding]()
-        for consumer, (of, to) in enumerate(zip(held, wanted, strict=True)):
-            here = {task for c in group.consumers_of[group.instance_of[consumer]] for task in wanted[c].active}
-            decided.append(Holding(to.active, tuple(task for task in of.standby if task not in here)))
-        of_instances = [
-            Holding(*(tuple(sorted(sum(roles, ()))) for roles in zip(*(wanted[c] for c in consumers), strict=True)))
-            for consumers in group.consumers_of
-        ]
+        held, target = Holdings.of(group, state.holdings), self._target_of(group, play.broker)
         started = any(isinstance(step, HandOver | Promote | ThreadMove) for step in steps)
         return Turn(
             at_ms=at_ms,
             state=state,
             generation=play.broker.target_epoch,
-            decided=Holdings.of(group, decided),
-            held=Holdings.of(group, held),
-            target=Target(
-                tuple(tuple(task for task in of.active if group.stateful_flags[task]) for of in of_instances),
-                tuple(of.standby for of in of_instances),
-            ),
+            decided=target.decided(held),
+            held=held,
+            target=target.target,
             steps=tuple(steps),
             phases=(Phase.CUT_OVER,) * started + (Phase.SETTLED,) * is_stable(play.broker),
-            queued=sum(len({*to.active} - {*of.active}) for of, to in zip(held, wanted, strict=True)),
+            queued=target.queued(held),
         )
 
-    def _targets(self, group: Group, broker: GroupCoordinator) -> list[Holding]:
-        """Return what every consumer is to hold."""
-        number, wanted = self._numbers(group, broker), [Holding()] * len(group.consumer_ids)
-        for member_id, (active, standby) in ((of, (to.active, to.standby)) for of, to in broker.targets.items()):
-            if member_id in broker.members:
-                wanted[consumer_of(group, broker, member_id)] = as_holding(number, active, standby)
-        return wanted
-
-    def _wanted(self, group: Group, broker: GroupCoordinator) -> dict[int, int]:
-        """Return who is to run each task, by consumer."""
-        return {task: consumer for consumer, held in enumerate(self._targets(group, broker)) for task in held.active}
+    def _target_of(self, group: Group, broker: GroupCoordinator) -> TargetHoldings:
+        """Return the newest target, by the indices of the group."""
+        if self._target is None or self._target.group is not group or self._target.targets is not broker.targets:
+            self._target = target_holdings(group, broker, self._numbers(group, broker))
+        return self._target
 
     def _holding(self, group: Group, broker: GroupCoordinator, member_id: str) -> Holding:
         active, standby = broker.members[member_id].holds

@@ -1,0 +1,55 @@
+"""What a target gives everybody, and which copies change as time passes, are what a plain look at all of them tells."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstream_plan.designs.streams.copies import Restless
+from kstream_plan.designs.streams.target_holdings import TargetHoldings
+from kstream_plan.model import Copy, Group, Holding, Holdings
+from tests.helpers import strategies
+from tests.helpers.small_groups import group, state
+
+
+@st.composite
+def _held(draw: st.DrawFn, group: Group) -> list[Holding]:
+    """Who runs each task, if anybody does, and who has a standby of some that have state."""
+    consumers = range(len(group.consumer_ids))
+    active, standby = [list[int]() for _ in consumers], [list[int]() for _ in consumers]
+    for task, is_stateful in enumerate(group.stateful_flags):
+        owner, copy = (draw(st.sampled_from([None, *consumers])) for _ in range(2))
+        if owner is not None:
+            active[owner].append(task)
+        if copy is not None and copy != owner and is_stateful:
+            standby[copy].append(task)
+    return [Holding(tuple(of), tuple(copies)) for of, copies in zip(active, standby, strict=True)]
+
+
+@given(strategies.groups(max_tasks=20), st.data())
+def test_what_a_target_gives_is_what_a_look_at_every_consumer_tells(group: Group, data: st.DataObject) -> None:
+    wanted, held = data.draw(_held(group)), data.draw(_held(group))
+    target = TargetHoldings(group=group, targets={}, wanted=wanted)
+    assert target.owners == {task: index for index, of in enumerate(wanted) for task in of.active}
+    for index, decided in enumerate(target.decided(Holdings.of(group, held))):
+        of_instance = group.consumers_of[group.instance_of[index]]
+        here = {task for consumer in of_instance for task in wanted[consumer].active}
+        assert decided == Holding(wanted[index].active, tuple(t for t in held[index].standby if t not in here))
+    queued = sum(len({*to.active} - {*of.active}) for of, to in zip(held, wanted, strict=True))
+    assert target.queued(Holdings.of(group, held)) == queued
+    for instance, consumers in enumerate(group.consumers_of):
+        active = {task for consumer in consumers for task in wanted[consumer].active if group.stateful_flags[task]}
+        assert target.target.active[instance] == tuple(sorted(active))
+
+
+_COPY = st.builds(Copy, st.integers(0, 2), st.just(0), st.just(()), st.integers(0, 1), st.sampled_from([None, 0]))
+_COPIES = st.lists(st.lists(_COPY, max_size=2).map(tuple), min_size=4, max_size=4)
+
+
+@given(st.lists(st.tuples(_COPIES, st.sets(st.integers(0, 3))), min_size=1, max_size=6))
+def test_the_tasks_that_change_by_themselves_are_told_state_by_state(states: list[tuple[list, set[int]]]) -> None:
+    restless, members, now = Restless(), group(stateful=4), dict[int, tuple[Copy, ...]]()
+    for copies, changed in states:
+        now |= {task: copies[task] for task in changed}
+        expected = {task for task, of in now.items() if any(copy.remaining or copy.consumer is None for copy in of)}
+        assert restless.of(state(members, {}, now)) == expected
