@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import compress
+from math import inf
 from operator import is_not
 
 from kstream_plan.model import Copy, Group, GroupState, Holding
@@ -69,23 +70,37 @@ def reseated(
 
 
 class Restless:
-    """The tasks with a copy that has something to restore or that is left over; a draft, which follows one group."""
+    """The tasks whose copies may change by themselves; a draft, which follows one group."""
 
     def __init__(self) -> None:
         self._copies: Sequence[tuple[Copy, ...]] = ()
-        self._tasks = set[int]()
+        #: Of each that may: whether a copy that is assigned restores, and since when the first one is left over.
+        self._tasks = dict[int, tuple[bool, float]]()
 
-    def of(self, state: GroupState) -> Set[int]:
-        """Return those of a state; only copies are looked at that are others than in the last one."""
+    def of(self, state: GroupState, *, restores: bool, written: bool, lost_before_ms: int) -> Set[int]:
+        """Return those of a state; only copies are looked at that are others than in the last one.
+
+        restores: the restore rate of some instance is known.
+        written: something may be written, so that what is left over falls behind.
+        lost_before_ms: what is left over since before that is deleted.
+        """
         copies, before = state.copies, self._copies
         if len(before) != len(copies):
             self._tasks.clear()
             before = ((),) * len(copies)
         for task in compress(range(len(copies)), map(is_not, copies, before)):
-            is_restless = any(copy.remaining or copy.consumer is None for copy in copies[task])
-            (self._tasks.add if is_restless else self._tasks.discard)(task)
+            restoring = any(copy.remaining and copy.consumer is not None for copy in copies[task])
+            left_over = [copy.lost_at_ms for copy in copies[task] if copy.consumer is None]
+            lost_ms = min((inf if at_ms is None else at_ms for at_ms in left_over), default=inf)
+            self._tasks.pop(task, None)
+            if restoring or left_over:
+                self._tasks[task] = restoring, lost_ms
         self._copies = copies
-        return self._tasks
+        return {
+            task
+            for task, (restoring, lost_ms) in self._tasks.items()
+            if written or (restores and restoring) or lost_ms < lost_before_ms
+        }
 
 
 def later(
@@ -105,8 +120,14 @@ def later(
     group, changed = state.group, dict[int, tuple[Copy, ...]]()
     tasks: Iterable[int] = group.stateful
     if not may_fall_behind(spans):
-        bursts = (task for span in spans for task in span.burst if group.stateful_flags[task])
-        tasks = {*restless.of(state), *state.waiting, *bursts}
+        bursts = {task for span in spans for task in span.burst if group.stateful_flags[task]}
+        of_others = restless.of(
+            state,
+            restores=any(span.rates.any_restore for span in spans),
+            written=bool(bursts or state.waiting) or any(span.rates.any_produce for span in spans),
+            lost_before_ms=to_ms - cleanup_ms,
+        )
+        tasks = {*of_others, *state.waiting, *bursts}
     if not tasks:
         return state
     moving = {task: state.copies[task] for task in sorted(tasks)}

@@ -42,14 +42,32 @@ def test_what_a_target_gives_is_what_a_look_at_every_consumer_tells(group: Group
         assert target.target.active[instance] == tuple(sorted(active))
 
 
-_COPY = st.builds(Copy, st.integers(0, 2), st.just(0), st.just(()), st.integers(0, 1), st.sampled_from([None, 0]))
+_COPY = st.builds(
+    Copy,
+    instance=st.integers(0, 2),
+    lag=st.just(0),
+    remaining=st.integers(0, 1),
+    consumer=st.sampled_from([None, 0]),
+    lost_at_ms=st.sampled_from([None, 3, 7]),
+)
 _COPIES = st.lists(st.lists(_COPY, max_size=2).map(tuple), min_size=4, max_size=4)
+_STATES = st.lists(st.tuples(_COPIES, st.sets(st.integers(0, 3)), st.booleans(), st.booleans()), min_size=1, max_size=6)
 
 
-@given(st.lists(st.tuples(_COPIES, st.sets(st.integers(0, 3))), min_size=1, max_size=6))
-def test_the_tasks_that_change_by_themselves_are_told_state_by_state(states: list[tuple[list, set[int]]]) -> None:
+@given(_STATES, st.sampled_from([0, 5, 9]))
+def test_the_tasks_that_change_by_themselves_are_told_state_by_state(
+    states: list[tuple[list[tuple[Copy, ...]], set[int], bool, bool]], lost_before_ms: int
+) -> None:
+    def changes(copy: Copy, *, restores: bool, written: bool) -> bool:
+        if copy.consumer is not None:
+            return copy.remaining > 0 and (restores or written)
+        return written or (copy.lost_at_ms is not None and copy.lost_at_ms < lost_before_ms)
+
     restless, members, now = Restless(), group(stateful=4), dict[int, tuple[Copy, ...]]()
-    for copies, changed in states:
+    for copies, changed, restores, written in states:
         now |= {task: copies[task] for task in changed}
-        expected = {task for task, of in now.items() if any(copy.remaining or copy.consumer is None for copy in of)}
-        assert restless.of(state(members, {}, now)) == expected
+        expected = {
+            task for task, of in now.items() if any(changes(copy, restores=restores, written=written) for copy in of)
+        }
+        found = restless.of(state(members, {}, now), restores=restores, written=written, lost_before_ms=lost_before_ms)
+        assert found == expected
