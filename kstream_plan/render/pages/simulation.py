@@ -58,15 +58,15 @@ def _event_row(outcome: EventOutcome, may_restore: bool, end_ms: float, view: Pl
     warm, balanced = ("" if ms is None else duration(ms) for ms in (outcome.warm_ms, outcome.balanced_ms))
     unproven = [start for start in view.plan.unproven_starts if outcome.event.at_ms <= start.at_ms < end_ms]
     most = outcome.cold_handovers + len(unproven)
-    tone: Tone = "bad" if outcome.cold_handovers else "unknown" if most else "plain"
+    in_all = view.plan.summary.cold_handovers + len(view.plan.unproven_starts)
+    is_open = view.figure("cold_handovers").most > in_all or more_may_follow(view.plan, view.draws)
+    tone: Tone = "bad" if outcome.cold_handovers else "unknown" if most or is_open else "plain"
     return text_row(
         duration(outcome.event.at_ms),
         event_text(outcome.event, view.names),
         f"{outcome.rebalances:,}",
         f"{'at least ' if may_restore and warm else ''}{warm}",
-        text_cell(
-            span_to(outcome.cold_handovers, most, is_open=bool(most) and more_may_follow(view.plan, view.draws)), tone
-        ),
+        text_cell(span_to(outcome.cold_handovers, most, is_open=is_open), tone),
         balanced,
     )
 
