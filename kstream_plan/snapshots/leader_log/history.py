@@ -13,6 +13,7 @@ from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note
 from kstream_plan.model.not_modelled import NEWER_UNREAD, kept_settings, newer_unread
 from kstream_plan.model.times import format_time
+from kstream_plan.snapshots.leader_log.begun_rebalances import begun_after_each, is_after
 from kstream_plan.snapshots.leader_log.copy_ages import copies_since
 from kstream_plan.snapshots.leader_log.decisions import decision_of, moved_tasks
 from kstream_plan.snapshots.leader_log.generations import FoundDecision, LoggedGeneration, generations_of
@@ -24,7 +25,7 @@ from kstream_plan.snapshots.leader_log.logged_settings import (
     settings_for,
     settings_of,
 )
-from kstream_plan.snapshots.leader_log.message_values import Ended, Gap, LogPlace, Split
+from kstream_plan.snapshots.leader_log.message_values import Ended, Gap, Joined, Joining, LogPlace, Split
 from kstream_plan.snapshots.leader_log.naming import application_of, client_of, hosts_of
 from kstream_plan.snapshots.leader_log.other_logs import LogKind, other_log
 from kstream_plan.snapshots.leader_log.records import IN_ONE_LINE, Record, read_records
@@ -52,6 +53,7 @@ class Entry(NamedTuple):
     since 1970, ``None`` if the log has no times; ``zoned``: with a zone. ``place`` is where the decision is.
     ``follows``: the generation before it is in the logs too. ``deciding`` are settings in the log that decide who runs
     what and are in no plan; ``notes`` are what is not certain of it. ``has_file``: a file of settings was given.
+    ``begun``: where and when, in milliseconds since 1970, the rebalance after it began, as members log it.
     """
 
     application_id: str
@@ -66,6 +68,7 @@ class Entry(NamedTuple):
     deciding: Mapping[str, str] = MappingProxyType({})
     notes: tuple[Note, ...] = ()
     has_file: bool = False
+    begun: tuple[str, int] | None = None
 
     def cut_off(self, until_ms: int | None) -> Entry:
         """Return it as it was at a time: what came later is not known, and nothing else happened until then."""
@@ -76,6 +79,10 @@ class Entry(NamedTuple):
             del row["newer_rebalance"]
         if "newer_rebalance" in row:
             return self
+        if self.begun is not None and self.begun[1] <= until_ms:
+            place, begun_ms = self.begun
+            row["newer_rebalance"] = {"place": place, "at": format_time(begun_ms)}
+            return self._replace(row=row, notes=(*self.notes, newer_unread(place)))
         notes = tuple(note for note in self.notes if note.code != NEWER_UNREAD)
         return self._replace(row={**row, "known_until": time}, notes=notes)
 
@@ -190,10 +197,13 @@ def _entries(application_id: str, generations: Sequence[LoggedGeneration], known
         if release is not None:
             row["streams_version"] = release
     last, ended = generations[-1].at, known.ended
+    joins = [record for record in known.found.joins if _group_of(record) == application_id]
+    begun = list(begun_after_each(generations, joins))
     newer = [
         _newer(generation, after, known.found)
         for generation, after in zip(generations, [*generations[1:], None], strict=True)
     ]
+    newer[-1] = newer[-1] or begun[-1]
     for row, sign in zip(rows, newer, strict=True):
         if sign is not None:
             time = {} if sign.at is None else {"at": time_text(sign.at)}
@@ -207,7 +217,7 @@ def _entries(application_id: str, generations: Sequence[LoggedGeneration], known
     ):
         rows[-1]["known_until"] = time_text(ended)
     rated = with_stores_by_restarts(with_rates(rows, "log"))
-    for row, (generation, before), logged, sign in zip(rated, pairs, settings, newer, strict=True):
+    for row, (generation, before), logged, sign, first in zip(rated, pairs, settings, newer, begun, strict=True):
         at = generation.at
         yield Entry(
             application_id,
@@ -225,22 +235,21 @@ def _entries(application_id: str, generations: Sequence[LoggedGeneration], known
                 *_of_generation(generation, known, logged),
             ),
             bool(known.config),
+            None if first is None or first.at is None else (str(first.place), first.at.us // 1000),
         )
 
 
 def _newer(generation: LoggedGeneration, after: LoggedGeneration | None, found: FoundDecision) -> Record | None:
     """Return the first sign of a rebalance between a generation and the one ``after`` it; ``None``: there is none."""
     for sign in sorted([*found.incomplete, *found.gaps], key=lambda record: record.place):
-        is_between = _is_after(sign, generation) and (after is None or not _is_after(sign, after))
+        is_between = is_after(sign, generation) and (after is None or not is_after(sign, after))
         if is_between and not _is_of_others(sign, generation):
             return sign
     return None
 
 
-def _is_after(sign: Record, last: LoggedGeneration) -> bool:
-    if sign.at is not None and last.at is not None:
-        return sign.at.us > last.at.us
-    return sign.place.file == last.place.file and sign.place.line > last.place.line
+def _group_of(record: Record) -> str | None:
+    return record.message.group if isinstance(record.message, Joining | Joined) else None
 
 
 def _is_of_others(sign: Record, last: LoggedGeneration) -> bool:
