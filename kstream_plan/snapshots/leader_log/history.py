@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -17,6 +16,7 @@ from kstream_plan.snapshots.leader_log.begun_rebalances import begun_after_each,
 from kstream_plan.snapshots.leader_log.copy_ages import copies_since
 from kstream_plan.snapshots.leader_log.decisions import decision_of, moved_tasks
 from kstream_plan.snapshots.leader_log.generations import FoundDecision, LoggedGeneration, generations_of
+from kstream_plan.snapshots.leader_log.log_ends import application_of_thread, ends_of
 from kstream_plan.snapshots.leader_log.log_files import StandardInput, each_log
 from kstream_plan.snapshots.leader_log.log_times import Moment
 from kstream_plan.snapshots.leader_log.logged_settings import (
@@ -25,7 +25,7 @@ from kstream_plan.snapshots.leader_log.logged_settings import (
     settings_for,
     settings_of,
 )
-from kstream_plan.snapshots.leader_log.message_values import Ended, Gap, Joined, Joining, LogPlace, Split
+from kstream_plan.snapshots.leader_log.message_values import Gap, Joined, Joining, LogPlace, Split
 from kstream_plan.snapshots.leader_log.naming import application_of, client_of, hosts_of
 from kstream_plan.snapshots.leader_log.other_logs import LogKind, other_log
 from kstream_plan.snapshots.leader_log.records import IN_ONE_LINE, Record, read_records
@@ -41,8 +41,6 @@ from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.rows.generation_rates import with_rates
 from kstream_plan.snapshots.rows.restarts import with_stores_by_restarts
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-
-_THREAD = re.compile(r"(?P<application>.+)-[0-9a-f]{8}-[0-9a-f-]{27}-StreamThread-\d+")
 
 
 class Entry(NamedTuple):
@@ -135,8 +133,7 @@ def read_leader_logs(
         by_application[application_of(generation) or application_id or _nameless(generation)].append(generation)
     for generations in by_application.values():
         _check_order(generations)
-    started, logged = releases_of(records), settings_of(records)
-    ended = max((record.at for record in records if isinstance(record.message, Ended) and record.at), default=None)
+    started, logged, ended = releases_of(records), settings_of(records), ends_of(by_application, records)
     entries = [
         entry
         for name, generations in sorted(by_application.items())
@@ -144,7 +141,12 @@ def read_leader_logs(
             name,
             generations,
             _Known(
-                config(name) if callable(config) else config or {}, known, started, ended, logged.get(name, ()), found
+                config(name) if callable(config) else config or {},
+                known,
+                started,
+                ended.get(name),
+                logged.get(name, ()),
+                found,
             ),
         )
     ]
@@ -254,8 +256,8 @@ def _group_of(record: Record) -> str | None:
 
 def _is_of_others(sign: Record, last: LoggedGeneration) -> bool:
     """Tell whether the thread that says it is of another application, by Kafka's own names of threads."""
-    names = [_THREAD.fullmatch(thread or "") for thread in (sign.thread, last.thread)]
-    return all(names) and len({name["application"] for name in names if name}) > 1
+    names = [application_of_thread(thread) for thread in (sign.thread, last.thread)]
+    return None not in names and names[0] != names[1]
 
 
 def _of_generation(generation: LoggedGeneration, known: _Known, logged: GroupSettings) -> Iterator[Note]:

@@ -114,7 +114,9 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The log ends: nothing in it was logged later."""
+    """The log ends: of the lines looked at none was logged later that names ``thread``, or that names no thread."""
+
+    thread: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
