@@ -142,6 +142,16 @@ class TestWait:
         assert lines[0].endswith("The group has settled; waiting for 12s more")
         assert lines[-1].endswith("The group has settled")
 
+    def test_what_a_rebalance_between_two_polls_broke_holds_anew(self, log: GrowingLog, capsys: Capture) -> None:
+        """The group has settled at both, and an instance has gone in between."""
+        began_ms, every_ms, hold_ms = log.clock.now_ms(), 120_000, 200_000
+        clock = SetClock(began_ms, lambda now_ms: log.write(min(now_ms, began_ms + every_ms)))
+        asked_for = {"every": every_ms, "hold_for": hold_ms, "trust_reports_of": 86_400_000}
+        options = asked(WaitOptions, log, condition="settled", give_up_after=3_600_000, **asked_for)
+        assert wait_until(options, clock)
+        assert {line.split()[0] for line in capsys.readouterr().out.splitlines()} == {"YES"}
+        assert clock.now_ms() >= began_ms + every_ms + hold_ms
+
     def test_clocks_that_run_apart_are_noticed(self, log: GrowingLog, capsys: Capture) -> None:
         """This machine's clock is a minute behind the log's."""
         options = asked(WaitOptions, log, condition="settled", trust_reports_of=86_400_000, give_up_after=0)

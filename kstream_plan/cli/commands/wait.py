@@ -102,6 +102,7 @@ def wait_until(options: WaitOptions, clock: Clock) -> bool:
     """
     last: tuple[Answer, str] | None = None
     since_ms: int | None = None
+    rebalanced: object = None
     with live_group(options) as ask:
         warnings = set[str]()
         for poll in polls(
@@ -110,8 +111,11 @@ def wait_until(options: WaitOptions, clock: Clock) -> bool:
             every_ms=options.every_ms,
             give_up_after_ms=options.give_up_after,
         ):
-            state = _state_without_answer(poll.problem) if poll.answer is None else poll.answer
-            since_ms = (poll.at_ms if since_ms is None else since_ms) if state.answer is Answer.YES else None
+            state, newest = poll.answer or (_state_without_answer(poll.problem), None)
+            if state.answer is not Answer.YES:
+                since_ms = None
+            elif since_ms is None or newest != rebalanced:
+                since_ms, rebalanced = poll.at_ms, newest
             remaining_ms = 0 if since_ms is None else (options.hold_for or 0) - (poll.at_ms - since_ms)
             sentence = _sentence(options, state, remaining_ms)
             statement = state.answer, _DURATION.sub("", sentence)
@@ -125,8 +129,12 @@ def wait_until(options: WaitOptions, clock: Clock) -> bool:
 
 def _state_now(
     options: WaitOptions, ask: Callable[[int, int | None], LiveGroup], warnings: set[str], now_ms: int
-) -> Held:
-    """Ask the group as it is now, and warn once of what is not known of it."""
+) -> tuple[Held, object]:
+    """Ask the group as it is now, and warn once of what is not known of it.
+
+    Returns:
+        Whether the condition holds, and what every rebalance changes.
+    """
     group = ask(now_ms, None)
     new = [note.message for note in group.notes if note.message not in warnings]
     warnings.update(new)
@@ -137,7 +145,9 @@ def _state_now(
     state = CONDITIONS[options.condition](group.snapshot, question)
     if state.answer is not Answer.YES:
         group.generations.check_goes_on()
-    return state
+    decision = group.snapshot.decision
+    number = group.snapshot.state.generation if decision is None else decision.generation
+    return state, (number, group.snapshot.state.holdings)
 
 
 def _state_without_answer(problem: KstreamPlanError | None) -> Held:
