@@ -23,6 +23,7 @@ from kstream_plan.live.course import Stage
 from kstream_plan.render.answers import to_json
 from kstream_plan.snapshots.broker import kafka_cluster
 from kstream_plan.snapshots.leader_log.log_stream import LogStream
+from kstream_plan.snapshots.rows.times import parse_time
 from tests.helpers import recorded_events
 from tests.helpers.captured import REAL, rows
 from tests.helpers.captured_cluster import CapturedCluster
@@ -159,6 +160,18 @@ class TestWait:
         assert newest.at_ms is not None
         assert wait_until(options, SetClock(newest.at_ms - 60_000))
         assert "clocks run apart" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(("ahead_ms", "holds"), [(50_000, True), (7_200_000, False)])
+    def test_a_log_of_another_zone_does_not_tell_that_the_group_goes_on(
+        self, ahead_ms: int, holds: bool, log: GrowingLog, capsys: Capture
+    ) -> None:
+        """Its times name no zone, and are two hours later than this machine's clock: nothing in it is ever old."""
+        options = asked(WaitOptions, log, condition="settled", give_up_after=0)
+        newest = recorded_events.read_leader_logs([str(log.path)]).entries[-1]
+        assert wait_until(options, SetClock(parse_time(newest.row["known_until"]) - ahead_ms)) is holds
+        shown = capsys.readouterr()
+        assert "clocks run apart" in shown.err
+        assert holds or shown.out.startswith("UNKNOWN  ")
 
     def test_after_a_time_it_is_given_up(
         self, log: GrowingLog, monkeypatch: pytest.MonkeyPatch, capsys: Capture

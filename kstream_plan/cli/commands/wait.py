@@ -24,6 +24,7 @@ from kstream_plan.live.polls import Clock, SystemClock, polls
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.times import duration, format_time, utc
 from kstream_plan.planner.options import PlanOptions
+from kstream_plan.plans.caught_up_evidence import TRUST_MS
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.numbers import count
 
@@ -34,6 +35,11 @@ _HOLDS: Mapping[str, str] = {
     "safe-to-restart": "{names} may restart now",
     "safe-to-stop": "{names} may stop now",
 }
+#: What is said of a log by whose times it is not known how old it is.
+_AHEAD = (
+    "The newest record is of {time} later than this machine's clock: how long ago the group was last seen is unknown; "
+    "times with a zone tell (kubectl logs --timestamps)"
+)
 #: So many reasons are statement of a condition that does not hold.
 _MOST_REASONS = 3
 #: Durations, which change from poll to poll while nothing else does.
@@ -142,7 +148,10 @@ def _state_now(
     plan_options = PlanOptions(now_ms=group.now_ms, trust_ms=options.trust_reports_of)
     restart_ms = shared.USUAL_RESTART_MS if options.restart is None else options.restart
     question = Question(options.instances or (), restart_ms, plan_options)
-    state = CONDITIONS[options.condition](group.snapshot, question)
+    if group.ahead_ms > max(TRUST_MS, options.trust_reports_of or 0):
+        state = Held(Answer.UNKNOWN, (_AHEAD.format(time=duration(group.ahead_ms)),))
+    else:
+        state = CONDITIONS[options.condition](group.snapshot, question)
     if state.answer is not Answer.YES:
         group.generations.check_goes_on()
     decision = group.snapshot.decision
