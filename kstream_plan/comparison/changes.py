@@ -86,10 +86,11 @@ class Between:
     """What is known of the way from one side to the other.
 
     ``starts``: the last start of each task on another instance; ``restored``: records of the copies placed, by task
-    and process (``None``: not known); ``pauses_ms``: how long each task stood still in all. ``seen``: that is what
-    happened, by its own times, and ``restore_records`` what all copies restored on the way (``None``: not known); since
-    when the tasks stood still is not told that are in ``left``: their instance had gone. ``detours``: the tasks with
-    state that started on more than one instance.
+    and process (``None``: not known); ``pauses_ms``: how long each task stood still in all (``None``: not known, as
+    where a generation of a history is missing). ``seen``: that is what happened, by its own times, and
+    ``restore_records`` what all copies restored on the way (``None``: not known); since when the tasks stood still is
+    not told that are in ``left``: their instance had gone. ``detours``: the tasks with state that started on more than
+    one instance.
     """
 
     starts: Mapping[WorkId, Start] = field(default_factory=lambda: MappingProxyType({}))

@@ -60,8 +60,13 @@ def compare(old: Side, new: Side, course: Between | None = None) -> Comparison:
         ),
         remarks=_remarks(old, new, course, evidence.remarks(changes)),
         untold=evidence.untold,
-        seen=course.seen,
+        seen=_is_seen(course),
     )
+
+
+def _is_seen(course: Between) -> bool:
+    """Tell whether a history shows what happened on the way: it has every generation of it."""
+    return course.seen and course.pauses_ms is not None
 
 
 def _remarks(old: Side, new: Side, course: Between, remarks: Remarks) -> Remarks:
@@ -284,12 +289,12 @@ def _totals(
         moved=moved,
         started=sum(change.kind.is_move and change.from_ is None for change in changes),
         moved_share=moved / tasks if tasks else 0.0,
-        restore_records=course.restore_records if course.seen else _sum(amounts),
+        restore_records=course.restore_records if _is_seen(course) else _sum(amounts),
         pause_ms=stopped_ms + sum(change.pause_ms for change in changes),
         pause_is="floor"
         if classes[TaskClass.COLD] or course.left or not told
         else "seen"
-        if course.seen
+        if _is_seen(course)
         else "estimate",
         skew_before=_skew(old),
         skew_after=_skew(new),

@@ -12,9 +12,10 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, BinaryIO, NamedTuple
 
-from kstream_plan.comparison.changes import Side
+from kstream_plan.comparison.changes import Between, Side
 from kstream_plan.comparison.history_course import history_course
 from kstream_plan.comparison.sides import Pair, snapshot_side, without
 from kstream_plan.documents.snapshot_at import snapshot_at
@@ -169,7 +170,14 @@ def _stretch(entries: Sequence[HistoryEntry], first: str | None, last: str | Non
     sides = _sides(entries[first_row : end + 1], list(map(snapshot_side, snapshots)), end - first_row)
     sides = sides[start - first_row :]
     warnings = dict.fromkeys(note for snapshot in snapshots for note in snapshot.warnings)
-    return Pair(sides[0], sides[-1], history_course(sides), tuple(warnings))
+    course = history_course(sides) if _are_consecutive(sides) else Between(seen=True)
+    return Pair(sides[0], sides[-1], course, tuple(warnings))
+
+
+def _are_consecutive(sides: Sequence[Side]) -> bool:
+    """Tell whether no generation is missing between sides of a history; nothing is known of that for Connect."""
+    numbered = [side for side in sides if side.copies is not None]
+    return all(after.generation <= before.generation + 1 for before, after in pairwise(numbered))
 
 
 def outcome_of(entry: HistoryEntry) -> Mapping[str, Any] | None:

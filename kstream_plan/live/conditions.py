@@ -148,7 +148,8 @@ def safe_to_stop(snapshot: Snapshot, question: Question) -> Held:
         workers = drain_workers(snapshot, question.instances, question.options)
         if workers.answer is Answer.YES:
             return Held(Answer.YES)
-        return Held(workers.answer, _messages(workers.doubts) or ("Connectors and tasks would be unassigned",))
+        left = ["Connectors and tasks would be unassigned"] if workers.answer is Answer.NO else []
+        return Held(workers.answer, (*left, *_messages(workers.doubts)))
     answers = list[DrainNow]()
 
     def on_now(now: DrainNow) -> None:

@@ -9,6 +9,8 @@ from enum import StrEnum
 from kstream_plan.comparison.said_and_happened import GenerationPair
 from kstream_plan.live.course import Course, RestoringCopy, Stage
 from kstream_plan.live.placement import Moved, moved
+from kstream_plan.model import Snapshot
+from kstream_plan.model.reported_lag import reported_lag
 
 
 class EventKind(StrEnum):
@@ -74,7 +76,7 @@ def events(before: Course | None, course: Course) -> Iterator[Event]:
         caught_up = tuple(
             copy
             for copy in before.restoring
-            if (copy.task_id, copy.process_id) not in restoring and _is_there(course, copy)
+            if (copy.task_id, copy.process_id) not in restoring and _has_caught_up(course.snapshot, copy)
         )
         if caught_up:
             yield event(EventKind.CAUGHT_UP, caught_up=caught_up)
@@ -82,11 +84,12 @@ def events(before: Course | None, course: Course) -> Iterator[Event]:
         yield event(EventKind.END)
 
 
-def _is_there(course: Course, copy: RestoringCopy) -> bool:
-    """Tell whether a copy is still held, and not just gone."""
-    group = course.snapshot.state.group
+def _has_caught_up(snapshot: Snapshot, copy: RestoringCopy) -> bool:
+    """Tell whether a copy is still held and was reported within the limit: it may be gone, or run its task before."""
+    group, limit = snapshot.state.group, snapshot.config.acceptable_recovery_lag
     instance, task = group.instance_index.get(copy.process_id), group.task_index.get(copy.task_id)
-    held = course.snapshot.assigned
     if instance is None or task is None:
         return False
-    return any(task in role for consumer in group.consumers_of[instance] for role in held[consumer])
+    lag = reported_lag(snapshot, task, instance)
+    is_held = any(task in role for consumer in group.consumers_of[instance] for role in snapshot.assigned[consumer])
+    return is_held and lag is not None and lag <= limit

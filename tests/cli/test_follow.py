@@ -23,6 +23,7 @@ from kstream_plan.live.course import Stage
 from kstream_plan.render.answers import to_json
 from kstream_plan.snapshots.broker import kafka_cluster
 from kstream_plan.snapshots.leader_log.log_stream import LogStream
+from kstream_plan.snapshots.rows.times import parse_time
 from tests.helpers import recorded_events
 from tests.helpers.captured import REAL, rows
 from tests.helpers.captured_cluster import CapturedCluster
@@ -142,6 +143,16 @@ class TestWait:
         assert lines[0].endswith("The group has settled; waiting for 12s more")
         assert lines[-1].endswith("The group has settled")
 
+    def test_what_a_rebalance_between_two_polls_broke_holds_anew(self, log: GrowingLog, capsys: Capture) -> None:
+        """The group has settled at both, and an instance has gone in between."""
+        began_ms, every_ms, hold_ms = log.clock.now_ms(), 120_000, 200_000
+        clock = SetClock(began_ms, lambda now_ms: log.write(min(now_ms, began_ms + every_ms)))
+        asked_for = {"every": every_ms, "hold_for": hold_ms, "trust_reports_of": 86_400_000}
+        options = asked(WaitOptions, log, condition="settled", give_up_after=3_600_000, **asked_for)
+        assert wait_until(options, clock)
+        assert {line.split()[0] for line in capsys.readouterr().out.splitlines()} == {"YES"}
+        assert clock.now_ms() >= began_ms + every_ms + hold_ms
+
     def test_clocks_that_run_apart_are_noticed(self, log: GrowingLog, capsys: Capture) -> None:
         """This machine's clock is a minute behind the log's."""
         options = asked(WaitOptions, log, condition="settled", trust_reports_of=86_400_000, give_up_after=0)
@@ -149,6 +160,18 @@ class TestWait:
         assert newest.at_ms is not None
         assert wait_until(options, SetClock(newest.at_ms - 60_000))
         assert "clocks run apart" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(("ahead_ms", "holds"), [(50_000, True), (7_200_000, False)])
+    def test_a_log_of_another_zone_does_not_tell_that_the_group_goes_on(
+        self, ahead_ms: int, holds: bool, log: GrowingLog, capsys: Capture
+    ) -> None:
+        """Its times name no zone, and are two hours later than this machine's clock: nothing in it is ever old."""
+        options = asked(WaitOptions, log, condition="settled", give_up_after=0)
+        newest = recorded_events.read_leader_logs([str(log.path)]).entries[-1]
+        assert wait_until(options, SetClock(parse_time(newest.row["known_until"]) - ahead_ms)) is holds
+        shown = capsys.readouterr()
+        assert "clocks run apart" in shown.err
+        assert holds or shown.out.startswith("UNKNOWN  ")
 
     def test_after_a_time_it_is_given_up(
         self, log: GrowingLog, monkeypatch: pytest.MonkeyPatch, capsys: Capture

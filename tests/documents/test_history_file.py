@@ -109,6 +109,23 @@ def test_each_generation_is_what_the_broker_recorded(folder: Path, scenario: str
     assert checked >= 4 * len(numbers)
 
 
+@pytest.mark.parametrize("missing", [(), (3,), (3, 4, 5), (8,)])
+def test_what_happened_in_generations_that_a_history_lacks_is_unknown(
+    folder: Path, missing: tuple[int, ...], tmp_path: Path
+) -> None:
+    """A task may have started cold in one of them, and paused for as long as they lasted."""
+    lines = gzip.decompress((folder / "scale-out-standbys.jsonl.gz").read_bytes()).splitlines()
+    rows = [{**json.loads(line), "generation": place} for place, line in enumerate(lines)]
+    (tmp_path / "part.jsonl.gz").write_bytes(
+        file_bytes([row for row in rows if row["generation"] not in missing], "part.jsonl.gz")
+    )
+    found = compare(*stretch(tmp_path, "part", "2", "7"))
+    is_whole = not {*range(3, 7)} & {*missing}
+    assert (found.untold == 0, found.seen, found.totals.pause_is == "seen") == (is_whole, is_whole, is_whole)
+    starts = sum(change.start is not None for change in found.tasks)
+    assert found.cold_starts[1] == (found.cold_starts[0] if is_whole else starts)
+
+
 def test_a_point_is_a_generation_or_a_time(folder: Path) -> None:
     at = [row["captured_at"] for row in captured.rows("scale-out", "inputs")]
     assert at[1] < "2026-11-21T13:00:38.500Z" < at[2]

@@ -28,7 +28,8 @@ from tests.helpers.captured import REAL
 
 MORE = REAL / "more"
 
-_TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+#: When a line was logged.
+TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +102,7 @@ def log_until(group: str, at_ms: int) -> io.BytesIO:
     """The log as it was at a time; the log has one instance after the other."""
     kept, text, keeps = [], format_time(at_ms).encode(), True
     for line in log_lines(group):
-        time = _TIME.search(line)
+        time = TIME.search(line)
         keeps = time[0] < text if time else keeps
         if keeps:
             kept.append(line)
@@ -115,8 +116,10 @@ def settings(group: str) -> dict[str, Any]:
 
 @cache
 def generations(group: str) -> tuple[Entry, ...]:
-    """Everything that a group did."""
-    return read_leader_logs(["-"], config=settings(group), stdin=log_until(group, 1 << 45)).entries
+    """Everything that a group did, but that its instances were stopped at the end."""
+    (*earlier, last) = read_leader_logs(["-"], config=settings(group), stdin=log_until(group, 1 << 45)).entries
+    row = {name: value for name, value in last.row.items() if name != "newer_rebalance"}
+    return *earlier, last._replace(row=row)
 
 
 def followed(event: Recorded) -> tuple[Entry, ...]:

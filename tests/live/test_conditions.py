@@ -109,3 +109,15 @@ def test_connect_has_not_settled_while_a_worker_is_silent_or_a_delay_may_run() -
     held = settled(snapshot_from_row(row, ""), asked)
     assert held.answer is Answer.UNKNOWN
     assert "w3" in " ".join(held.reasons)
+
+
+def test_workers_that_may_not_stop_have_the_reason_first() -> None:
+    """What is unknown beside it is no reason for NO."""
+    row = json.loads((EXAMPLES / "connect" / "ten-workers.json").read_text(encoding="utf-8"))
+    asked = Question(
+        ("w3",), 0, replace(GROUPS[0].options, now_ms=parse_time(row["captured_at"]) + 3_600_000, trust_ms=None)
+    )
+    held = safe_to_stop(snapshot_from_row(row, ""), asked)
+    assert held.answer is Answer.NO
+    assert held.reasons[0] == "Connectors and tasks would be unassigned"
+    assert len(held.reasons) > 1

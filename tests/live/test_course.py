@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from kstream_plan.answers.formats import document_of
 from kstream_plan.documents.history import with_generations
 from kstream_plan.live.course import Course, Follower, Stage
 from kstream_plan.live.events import Event, EventKind, events
-from kstream_plan.model import Snapshot
+from kstream_plan.model import Holding, Snapshot
 from kstream_plan.model.scenario import Join, NewInstance, Scenario
 from kstream_plan.plans import Plan
 from kstream_plan.render.answers import to_json
@@ -169,6 +170,25 @@ def test_copies_that_catch_up_are_named_once() -> None:
     caught_up = [(copy.task_id, copy.process_id) for each in events_of("big4") for copy in each.caught_up]
     assert caught_up
     assert len(set(caught_up)) == len(caught_up)
+
+
+def test_a_copy_that_starts_its_task_behind_has_not_caught_up() -> None:
+    """The owner has gone, and the warm-up that takes over lacks more than ``acceptable.recovery.lag``."""
+    happened = list(followed("big4"))
+    before, course = next(pair for pair in happened if pair[0] and pair[0].restoring)
+    assert before is not None
+    copy, snapshot = before.restoring[0], before.snapshot
+    group = snapshot.state.group
+    task, instance = group.task_index[copy.task_id], group.instance_index[copy.process_id]
+    consumer = group.consumers_of[instance][0]
+    holdings = list[Holding]()
+    for place, held in enumerate(snapshot.assigned):
+        active, standby, warmup, temporary = (tuple(each for each in role if each != task) for role in held)
+        holdings.append(Holding((*active, task) if place == consumer else active, standby, warmup, temporary))
+    started = replace(snapshot, decision=None, state=replace(snapshot.state, holdings=tuple(holdings)))
+    rest = tuple(each for each in before.restoring if each.task_id != copy.task_id)
+    after = replace(course, snapshot=started, restoring=rest)
+    assert not [event for event in events(before, after) if event.kind is EventKind.CAUGHT_UP]
 
 
 def ended(row: Mapping[str, Any], plan: Plan, *, elsewhere: bool = False) -> Snapshot:

@@ -72,12 +72,14 @@ class LiveGroup(NamedTuple):
     snapshot: the group as it is, with what was measured of its copies and the settings that are given.
     generations: what the source knows of it.
     notes: what is not known.
+    ahead_ms: how much later than this machine's clock the newest record is; at or below 0: it is not.
     """
 
     now_ms: int
     snapshot: Snapshot
     generations: Generations
     notes: Sequence[Note]
+    ahead_ms: int
 
 
 @contextmanager
@@ -102,9 +104,10 @@ def _group_now(options: Live, settings: Overrides, ask: _Source, now_ms: int, si
         notes += lag_notes
     snapshot = settings.apply(snapshot_from_row(row, "the group"))
     recorded_ms = snapshot.captured_at_ms or 0
-    if recorded_ms > now_ms + _APART_MS:
+    ahead_ms = recorded_ms + snapshot.seen_until_ms - now_ms
+    if ahead_ms > _APART_MS:
         notes.append(Note("clocks-apart", "clocks run apart: the newest record is of later than now; times may be off"))
-    return LiveGroup(max(now_ms, recorded_ms), snapshot, generations, [*notes, *snapshot.warnings])
+    return LiveGroup(max(now_ms, recorded_ms), snapshot, generations, [*notes, *snapshot.warnings], ahead_ms)
 
 
 def _checked_source(options: Live) -> str:

@@ -24,6 +24,7 @@ from kstream_plan.live.polls import Clock, SystemClock, polls
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.times import duration, format_time, utc
 from kstream_plan.planner.options import PlanOptions
+from kstream_plan.plans.caught_up_evidence import TRUST_MS
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.numbers import count
 
@@ -34,6 +35,11 @@ _HOLDS: Mapping[str, str] = {
     "safe-to-restart": "{names} may restart now",
     "safe-to-stop": "{names} may stop now",
 }
+#: What is said of a log by whose times it is not known how old it is.
+_AHEAD = (
+    "The newest record is of {time} later than this machine's clock: how long ago the group was last seen is unknown; "
+    "times with a zone tell (kubectl logs --timestamps)"
+)
 #: So many reasons are statement of a condition that does not hold.
 _MOST_REASONS = 3
 #: Durations, which change from poll to poll while nothing else does.
@@ -102,6 +108,7 @@ def wait_until(options: WaitOptions, clock: Clock) -> bool:
     """
     last: tuple[Answer, str] | None = None
     since_ms: int | None = None
+    rebalanced: object = None
     with live_group(options) as ask:
         warnings = set[str]()
         for poll in polls(
@@ -110,8 +117,11 @@ def wait_until(options: WaitOptions, clock: Clock) -> bool:
             every_ms=options.every_ms,
             give_up_after_ms=options.give_up_after,
         ):
-            state = _state_without_answer(poll.problem) if poll.answer is None else poll.answer
-            since_ms = (poll.at_ms if since_ms is None else since_ms) if state.answer is Answer.YES else None
+            state, newest = poll.answer or (_state_without_answer(poll.problem), None)
+            if state.answer is not Answer.YES:
+                since_ms = None
+            elif since_ms is None or newest != rebalanced:
+                since_ms, rebalanced = poll.at_ms, newest
             remaining_ms = 0 if since_ms is None else (options.hold_for or 0) - (poll.at_ms - since_ms)
             sentence = _sentence(options, state, remaining_ms)
             statement = state.answer, _DURATION.sub("", sentence)
@@ -125,8 +135,12 @@ def wait_until(options: WaitOptions, clock: Clock) -> bool:
 
 def _state_now(
     options: WaitOptions, ask: Callable[[int, int | None], LiveGroup], warnings: set[str], now_ms: int
-) -> Held:
-    """Ask the group as it is now, and warn once of what is not known of it."""
+) -> tuple[Held, object]:
+    """Ask the group as it is now, and warn once of what is not known of it.
+
+    Returns:
+        Whether the condition holds, and what every rebalance changes.
+    """
     group = ask(now_ms, None)
     new = [note.message for note in group.notes if note.message not in warnings]
     warnings.update(new)
@@ -134,10 +148,15 @@ def _state_now(
     plan_options = PlanOptions(now_ms=group.now_ms, trust_ms=options.trust_reports_of)
     restart_ms = shared.USUAL_RESTART_MS if options.restart is None else options.restart
     question = Question(options.instances or (), restart_ms, plan_options)
-    state = CONDITIONS[options.condition](group.snapshot, question)
+    if group.ahead_ms > max(TRUST_MS, options.trust_reports_of or 0):
+        state = Held(Answer.UNKNOWN, (_AHEAD.format(time=duration(group.ahead_ms)),))
+    else:
+        state = CONDITIONS[options.condition](group.snapshot, question)
     if state.answer is not Answer.YES:
         group.generations.check_goes_on()
-    return state
+    decision = group.snapshot.decision
+    number = group.snapshot.state.generation if decision is None else decision.generation
+    return state, (number, group.snapshot.state.holdings)
 
 
 def _state_without_answer(problem: KstreamPlanError | None) -> Held:

@@ -16,6 +16,8 @@ from kstream_plan.snapshots.leader_log.message_values import (
     Finished,
     Followed,
     Gap,
+    Joined,
+    Joining,
     LogPlace,
     Members,
     Split,
@@ -145,12 +147,14 @@ class LoggedGeneration:
 class FoundDecision:
     """What the messages gave: whole generations in order of time, and where one began that is not whole.
 
-    ``incomplete`` has the first message of such a one, ``gaps`` the messages that cannot be read.
+    ``incomplete`` has the first message of such a one, ``gaps`` the messages that cannot be read, ``joins`` those of
+    members that join their group again.
     """
 
     generations: list[LoggedGeneration] = field(default_factory=list)
     incomplete: list[Record] = field(default_factory=list)
     gaps: list[Record] = field(default_factory=list)
+    joins: list[Record] = field(default_factory=list)
 
 
 def generations_of(records: Iterable[Record]) -> FoundDecision:
@@ -215,6 +219,8 @@ class _Assembly:
             case Gap():
                 self._found.gaps.append(record)
                 self._unnumbered.clear()
+            case Joining() | Joined():
+                self._found.joins.append(record)
             case EndOffsets():
                 corrections = self._corrections.setdefault(record.message.process_id, {})
                 corrections[record.message.task_id] = record.message.end_offset_sum

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -13,9 +12,11 @@ from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note
 from kstream_plan.model.not_modelled import NEWER_UNREAD, kept_settings, newer_unread
 from kstream_plan.model.times import format_time
+from kstream_plan.snapshots.leader_log.begun_rebalances import begun_after_each, is_after
 from kstream_plan.snapshots.leader_log.copy_ages import copies_since
 from kstream_plan.snapshots.leader_log.decisions import decision_of, moved_tasks
 from kstream_plan.snapshots.leader_log.generations import FoundDecision, LoggedGeneration, generations_of
+from kstream_plan.snapshots.leader_log.log_ends import application_of_thread, ends_of
 from kstream_plan.snapshots.leader_log.log_files import StandardInput, each_log
 from kstream_plan.snapshots.leader_log.log_times import Moment
 from kstream_plan.snapshots.leader_log.logged_settings import (
@@ -24,7 +25,7 @@ from kstream_plan.snapshots.leader_log.logged_settings import (
     settings_for,
     settings_of,
 )
-from kstream_plan.snapshots.leader_log.message_values import Ended, Gap, LogPlace, Split
+from kstream_plan.snapshots.leader_log.message_values import Gap, Joined, Joining, LogPlace, Split
 from kstream_plan.snapshots.leader_log.naming import application_of, client_of, hosts_of
 from kstream_plan.snapshots.leader_log.other_logs import LogKind, other_log
 from kstream_plan.snapshots.leader_log.records import IN_ONE_LINE, Record, read_records
@@ -41,8 +42,6 @@ from kstream_plan.snapshots.rows.generation_rates import with_rates
 from kstream_plan.snapshots.rows.restarts import with_stores_by_restarts
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
-_THREAD = re.compile(r"(?P<application>.+)-[0-9a-f]{8}-[0-9a-f-]{27}-StreamThread-\d+")
-
 
 class Entry(NamedTuple):
     """One generation.
@@ -52,6 +51,7 @@ class Entry(NamedTuple):
     since 1970, ``None`` if the log has no times; ``zoned``: with a zone. ``place`` is where the decision is.
     ``follows``: the generation before it is in the logs too. ``deciding`` are settings in the log that decide who runs
     what and are in no plan; ``notes`` are what is not certain of it. ``has_file``: a file of settings was given.
+    ``begun``: where and when, in milliseconds since 1970, the rebalance after it began, as members log it.
     """
 
     application_id: str
@@ -66,6 +66,7 @@ class Entry(NamedTuple):
     deciding: Mapping[str, str] = MappingProxyType({})
     notes: tuple[Note, ...] = ()
     has_file: bool = False
+    begun: tuple[str, int] | None = None
 
     def cut_off(self, until_ms: int | None) -> Entry:
         """Return it as it was at a time: what came later is not known, and nothing else happened until then."""
@@ -76,6 +77,10 @@ class Entry(NamedTuple):
             del row["newer_rebalance"]
         if "newer_rebalance" in row:
             return self
+        if self.begun is not None and self.begun[1] <= until_ms:
+            place, begun_ms = self.begun
+            row["newer_rebalance"] = {"place": place, "at": format_time(begun_ms)}
+            return self._replace(row=row, notes=(*self.notes, newer_unread(place)))
         notes = tuple(note for note in self.notes if note.code != NEWER_UNREAD)
         return self._replace(row={**row, "known_until": time}, notes=notes)
 
@@ -128,8 +133,7 @@ def read_leader_logs(
         by_application[application_of(generation) or application_id or _nameless(generation)].append(generation)
     for generations in by_application.values():
         _check_order(generations)
-    started, logged = releases_of(records), settings_of(records)
-    ended = max((record.at for record in records if isinstance(record.message, Ended) and record.at), default=None)
+    started, logged, ended = releases_of(records), settings_of(records), ends_of(by_application, records)
     entries = [
         entry
         for name, generations in sorted(by_application.items())
@@ -137,7 +141,12 @@ def read_leader_logs(
             name,
             generations,
             _Known(
-                config(name) if callable(config) else config or {}, known, started, ended, logged.get(name, ()), found
+                config(name) if callable(config) else config or {},
+                known,
+                started,
+                ended.get(name),
+                logged.get(name, ()),
+                found,
             ),
         )
     ]
@@ -190,10 +199,13 @@ def _entries(application_id: str, generations: Sequence[LoggedGeneration], known
         if release is not None:
             row["streams_version"] = release
     last, ended = generations[-1].at, known.ended
+    joins = [record for record in known.found.joins if _group_of(record) == application_id]
+    begun = list(begun_after_each(generations, joins))
     newer = [
         _newer(generation, after, known.found)
         for generation, after in zip(generations, [*generations[1:], None], strict=True)
     ]
+    newer[-1] = newer[-1] or begun[-1]
     for row, sign in zip(rows, newer, strict=True):
         if sign is not None:
             time = {} if sign.at is None else {"at": time_text(sign.at)}
@@ -207,7 +219,7 @@ def _entries(application_id: str, generations: Sequence[LoggedGeneration], known
     ):
         rows[-1]["known_until"] = time_text(ended)
     rated = with_stores_by_restarts(with_rates(rows, "log"))
-    for row, (generation, before), logged, sign in zip(rated, pairs, settings, newer, strict=True):
+    for row, (generation, before), logged, sign, first in zip(rated, pairs, settings, newer, begun, strict=True):
         at = generation.at
         yield Entry(
             application_id,
@@ -225,28 +237,27 @@ def _entries(application_id: str, generations: Sequence[LoggedGeneration], known
                 *_of_generation(generation, known, logged),
             ),
             bool(known.config),
+            None if first is None or first.at is None else (str(first.place), first.at.us // 1000),
         )
 
 
 def _newer(generation: LoggedGeneration, after: LoggedGeneration | None, found: FoundDecision) -> Record | None:
     """Return the first sign of a rebalance between a generation and the one ``after`` it; ``None``: there is none."""
     for sign in sorted([*found.incomplete, *found.gaps], key=lambda record: record.place):
-        is_between = _is_after(sign, generation) and (after is None or not _is_after(sign, after))
+        is_between = is_after(sign, generation) and (after is None or not is_after(sign, after))
         if is_between and not _is_of_others(sign, generation):
             return sign
     return None
 
 
-def _is_after(sign: Record, last: LoggedGeneration) -> bool:
-    if sign.at is not None and last.at is not None:
-        return sign.at.us > last.at.us
-    return sign.place.file == last.place.file and sign.place.line > last.place.line
+def _group_of(record: Record) -> str | None:
+    return record.message.group if isinstance(record.message, Joining | Joined) else None
 
 
 def _is_of_others(sign: Record, last: LoggedGeneration) -> bool:
     """Tell whether the thread that says it is of another application, by Kafka's own names of threads."""
-    names = [_THREAD.fullmatch(thread or "") for thread in (sign.thread, last.thread)]
-    return all(names) and len({name["application"] for name in names if name}) > 1
+    names = [application_of_thread(thread) for thread in (sign.thread, last.thread)]
+    return None not in names and names[0] != names[1]
 
 
 def _of_generation(generation: LoggedGeneration, known: _Known, logged: GroupSettings) -> Iterator[Note]:

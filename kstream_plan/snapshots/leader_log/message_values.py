@@ -72,6 +72,23 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
+class Joining:
+    """A member of a group joins it again, or has to; ``member`` is its static id, else its client id."""
+
+    group: str
+    member: str
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A member of a group has joined a generation of it; ``member`` is its static id, else its client id."""
+
+    group: str
+    member: str
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
 class EndOffsets:
     """The sum of a task's end offsets, said because ``process_id`` reported more than that."""
 
@@ -97,7 +114,9 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The log ends: nothing in it was logged later."""
+    """The log ends: of the lines looked at none was logged later that names ``thread``, or that names no thread."""
+
+    thread: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,5 +140,18 @@ class Gap:
 
 
 Message: TypeAlias = (
-    Members | Decided | Followed | Split | Finished | EndOffsets | Hosts | Heard | Started | Ended | Settings | Gap
+    Members
+    | Decided
+    | Followed
+    | Split
+    | Finished
+    | Joining
+    | Joined
+    | EndOffsets
+    | Hosts
+    | Heard
+    | Started
+    | Ended
+    | Settings
+    | Gap
 )

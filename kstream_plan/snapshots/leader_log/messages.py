@@ -34,6 +34,8 @@ from kstream_plan.snapshots.leader_log.message_values import (
     Followed,
     Heard,
     Hosts,
+    Joined,
+    Joining,
     Members,
     Message,
     Settings,
@@ -47,6 +49,8 @@ MARKERS = (
     b"Decided on assignment: {",
     b" per-consumer assignment:",
     b"Finished assignment for group at generation ",
+    b"joining group",
+    b"Successfully joined group with generation ",
     b" had endOffsetSum=",
     b"No followup rebalance was requested",
     b"=ClientMetadata{hostInfo=HostInfo{",
@@ -95,6 +99,16 @@ _FINISHED = re.compile(
 _READ_BY = re.compile(r"(?P<member>[^\s={},]++)=Assignment\(partitions=\[(?P<partitions>[^\]\n]*+)\]")
 _FINISHED_END = re.compile(r", userDataSize=\d{1,12}\)\}")
 _GROUP = "groupId="
+#: ``ConsumerCoordinator`` of every member: the first since 3.0, the second in 2.3 to 4.3; since 2.6 with more than the
+#: generation's number.
+_JOINING = re.compile(r"(?:Request joining group due to|\(Re-\)joining group)")
+_JOINED = re.compile(
+    r"Successfully joined group with generation (?:Generation\{generationId=)?(?P<generation>\d{1,18})"
+)
+_CONSUMER = re.compile(
+    r"\[Consumer (?:instanceId=(?P<static>[^,\]\n]{1,600}), )?clientId=(?P<client>[^,\]\n]{1,600}), "
+    r"groupId=(?P<group>[^\]\n]{1,600})\] \Z"
+)
 #: ``assignment.ClientState.computeTaskLags``, a warning, the same in 3.2 to 4.3.
 _END_OFFSETS = re.compile(
     r"Task (?P<task>\S+) had endOffsetSum=(?P<end>\d{1,19}) smaller than offsetSum=\d{1,19} "
@@ -419,6 +433,16 @@ def _begin_finished(text: str, match: re.Match[str]) -> Draft | None:
     return _Short(text[:start], message=finished)
 
 
+def _begin_joining(text: str, match: re.Match[str]) -> Draft | None:
+    consumer = _CONSUMER.search(text, 0, match.start())
+    if consumer is None:
+        return None
+    group, member = consumer["group"], consumer["static"] or consumer["client"]
+    number = match.groupdict().get("generation")
+    message = Joining(group, member) if number is None else Joined(group, member, int(number))
+    return _Short(text[: consumer.start()], message=message)
+
+
 def _begin_end_offsets(text: str, match: re.Match[str]) -> Draft:
     header = text[: match.start()]
     try:
@@ -456,6 +480,8 @@ _BEGINNINGS = (
     ("Decided on assignment", _DECIDED, _begin_decided),
     (" per-consumer assignment", _SPLIT, _begin_split),
     ("Finished assignment for group", _FINISHED, _begin_finished),
+    ("joining group", _JOINING, _begin_joining),
+    ("Successfully joined group", _JOINED, _begin_joining),
     (" had endOffsetSum=", _END_OFFSETS, _begin_end_offsets),
     ("No followup rebalance", _NO_FOLLOWUP, _begin_heard),
     ("Constructed client metadata", _CONSTRUCTED, _begin_hosts),

@@ -11,7 +11,8 @@ prints. So is a line that has the words of a message but begins no record, if th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple
 
@@ -37,6 +38,10 @@ from kstream_plan.snapshots.rows.fields import printable
 IN_ONE_LINE = "it stands in one line with others"
 #: What stands before a message, its time among it, is seldom longer.
 _HEADER_CHARACTERS = 60
+#: In so much of a line its stream thread is looked for, by Kafka's own names.
+_LONGEST_HEAD = 1_000
+_THREAD = re.compile(r"[^\s\[\](){},;=\"']{1,300}-[0-9a-f]{8}-[0-9a-f-]{27}-StreamThread-\d+")
+_THREAD_WORDS = "-StreamThread-"
 
 
 class Record(NamedTuple):
@@ -128,21 +133,29 @@ class _Reader:
         for whole in split.rest():
             yield from self._read(whole)
         yield from self._closed(self._open)
-        ended = max((at for line in lines.newest if (at := self._logged_at(line)) is not None), default=None)
-        if ended is not None:
-            yield Record(Ended(), ended, LogPlace(self._name, 0), None, None)
+        yield from self._ends(map(self._header, lines.newest))
 
     def of_store(self, records: Iterator[StoredRecord]) -> Iterator[Record]:
-        newest: Moment | None = None
+        newest: dict[str | None, Moment] = {}
         for envelope, number, unit, why in records:
             if envelope is None:
                 yield self._gap(LogPlace(self._name, number, unit), why)
                 continue
-            newest = max(filter(None, (newest, envelope.at)), default=None)
+            if envelope.at is not None:
+                thread = _thread_in(envelope.text[:_LONGEST_HEAD])
+                newest[thread] = max(envelope.at, newest.get(thread, envelope.at))
             yield from self._read(WholeLine(envelope, number, b""), unit)
         yield from self._closed(self._open)
-        if newest is not None:
-            yield Record(Ended(), newest, LogPlace(self._name, 0), None, None)
+        yield from self._ends((at, thread) for thread, at in newest.items())
+
+    def _ends(self, lines: Iterable[tuple[Moment | None, str | None]]) -> Iterator[Record]:
+        """Yield of each stream thread, and of what names none, when its newest line of these was logged."""
+        newest: dict[str | None, Moment] = {}
+        for at, thread in lines:
+            if at is not None:
+                newest[thread] = max(at, newest.get(thread, at))
+        for thread, at in newest.items():
+            yield Record(Ended(thread), at, LogPlace(self._name, 0), None, None)
 
     def _of_line(self, line: LogLine, lines: LogLines, split: SplitLines) -> Iterator[Record]:
         try:
@@ -275,12 +288,21 @@ class _Reader:
         self._voices.add(voice)
         return known
 
-    def _logged_at(self, line: bytes) -> Moment | None:
+    def _header(self, line: bytes) -> tuple[Moment | None, str | None]:
+        """Return when a line was logged, and the stream thread that it names."""
         try:
             envelope = opened(unwrap(line, self._times), is_marked, self._times)
         except CutLineError:
-            return None
-        return self._times.logged_at(envelope.text[:_HEADER_CHARACTERS], envelope.at)
+            return None, None
+        at = self._times.logged_at(envelope.text[:_HEADER_CHARACTERS], envelope.at)
+        return at, _thread_in(line[:_LONGEST_HEAD].decode("utf-8", "replace"))
+
+
+def _thread_in(text: str) -> str | None:
+    words = text.find(_THREAD_WORDS)
+    start = max(text.rfind(mark, 0, max(words, 0)) for mark in " \t\n[](){},;=\"'") + 1
+    match = _THREAD.match(text, start) if words >= 0 else None
+    return match[0] if match else None
 
 
 def _starts_another(text: str) -> bool:

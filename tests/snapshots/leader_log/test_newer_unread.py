@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import pairwise
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -20,6 +23,8 @@ from kstream_plan.simulation.drain import drain
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.leader_log.history import read_leader_logs
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from kstream_plan.snapshots.rows.times import parse_time
+from tests.helpers import recorded_events
 
 TEXT = gzip.decompress((Path(__file__).parents[1] / "logs_of_people" / "cp-lineno.log.gz").read_bytes()).decode()
 NEWEST = TEXT.rindex("Decided on")
@@ -80,3 +85,55 @@ def test_another_application_that_is_cut_is_no_doubt(tmp_path: Path) -> None:
     log.write_text(TEXT + other, encoding="utf-8")
     newest = {entry.application_id: entry.row for entry in read_leader_logs([str(log)]).entries}
     assert {name: "newer_rebalance" in row for name, row in newest.items()} == {"orders": False, "billing": True}
+
+
+JOINING = b"joining group"
+JOINED = b"Successfully joined group"
+
+
+def joins(group: str) -> Iterator[tuple[int, int, dict[bytes, int]]]:
+    """When members begin to join or have joined, the newest generation that one has, and who joins since when."""
+    lines = [line for line in recorded_events.log_lines(group) if JOINING in line or JOINED in line]
+    generation, joining = 0, dict[bytes, int]()
+    for at_ms, line in sorted(((time_of(line), line) for line in lines), key=itemgetter(0)):
+        member = line.split(b"clientId=")[1].split(b",")[0]
+        if JOINING in line:
+            joining.setdefault(member, at_ms)
+        else:
+            joining.pop(member, None)
+            generation = max(generation, int(line.split(b"generationId=")[1].split(b",")[0]))
+        yield at_ms, generation, dict(joining)
+
+
+def time_of(line: bytes) -> int:
+    time = recorded_events.TIME.search(line)
+    assert time is not None
+    return parse_time(time[0].decode())
+
+
+@pytest.mark.parametrize("group", ["bounce", "duo3", "fresh"])
+def test_a_rebalance_that_members_join_is_newer_than_what_was_decided(group: str) -> None:
+    """It takes up to ``max.poll.interval.ms`` until it is decided, 33s in one of these."""
+    first_ms = recorded_events.generations(group)[0].at_ms or 0
+    seen = set[bool]()
+    for (at_ms, generation, joining), (next_ms, *_) in pairwise(joins(group)):
+        for now_ms in (at_ms + 1, (at_ms + next_ms + 1) // 2) if next_ms > at_ms > first_ms + 1_000 else ():
+            newest = read_leader_logs(["-"], stdin=recorded_events.log_until(group, now_ms)).entries[-1]
+            by_then = [entry for entry in recorded_events.generations(group) if (entry.at_ms or 0) < now_ms][-1]
+            has_begun = generation > newest.row["generation"] + 1  # by which it decided the next
+            has_begun = has_begun or any(since_ms > (newest.at_ms or 0) for since_ms in joining.values())
+            assert ("newer_rebalance" in newest.row) is has_begun, now_ms
+            if by_then.at_ms == newest.at_ms:
+                assert ("newer_rebalance" in by_then.cut_off(now_ms - 1).row) is has_begun, now_ms
+            seen.add(has_begun)
+    assert seen == {True, False}
+
+
+def test_a_generation_that_another_leader_decided_is_newer(tmp_path: Path) -> None:
+    """The log of an instance that is not the leader any more tells that there is one."""
+    log, lines = tmp_path / "i1.log", [line for line in recorded_events.log_lines("bounce") if line[:3] == b"i1|"]
+    last = max(number for number, line in enumerate(lines) if JOINED in line)
+    log.write_bytes(b"".join(lines[: last + 1]))
+    newest = read_leader_logs([str(log)]).entries[-1]
+    assert newest.row["generation"] + 1 < int(lines[last].split(b"generationId=")[1].split(b",")[0])
+    assert newest.row["newer_rebalance"]["place"].startswith(str(log))

@@ -1,0 +1,62 @@
+"""Rebalances that have begun and are not decided, or were decided in a log that is not given: members log them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from kstream_plan.snapshots.leader_log.generations import LoggedGeneration
+from kstream_plan.snapshots.leader_log.message_values import Joined, Joining, LogPlace
+from kstream_plan.snapshots.leader_log.records import Record
+
+
+def is_after(sign: Record, last: LoggedGeneration) -> bool:
+    """Tell whether a message was logged after a generation was decided, as far as the logs tell."""
+    if sign.at is not None and last.at is not None:
+        return sign.at.us > last.at.us
+    return sign.place.file == last.place.file and sign.place.line > last.place.line
+
+
+def begun_after_each(generations: Sequence[LoggedGeneration], joins: Sequence[Record]) -> Iterator[Record | None]:
+    """Yield of every generation the first sign that the rebalance after it has begun; ``None``: there is none.
+
+    Args:
+        generations: the generations of a group, in order of time.
+        joins: the messages of its members, in order of time.
+    """
+    times = [-1 if record.at is None else record.at.us for record in joins]
+    for generation, after in pairwise(generations):
+        is_dated = generation.at is not None and after.at is not None
+        first, end = (bisect_right(times, each.at.us) if each.at else 0 for each in (generation, after))
+        yield begun_after(generation, joins[first:end]) if is_dated else None
+    if generations:
+        yield begun_after(generations[-1], joins)
+
+
+def begun_after(last: LoggedGeneration, joins: Iterable[Record]) -> Record | None:
+    """Return the first sign that a rebalance after a generation has begun and is not over; ``None``: there is none.
+
+    A member joins and has not joined, or has joined a later generation. That a member had joined this one before is
+    known by its number, whatever its clock says.
+    """
+    generations: dict[str, int] = {}
+    begun: dict[str, Record] = {}
+    later: list[Record] = []
+    for record in joins:
+        match record.message:
+            case Joining(_, member):
+                if is_after(record, last) or (last.number is not None and generations.get(member) == last.number):
+                    begun.setdefault(member, record)
+            case Joined(_, member, number):
+                first = begun.pop(member, record)
+                generations[member] = number
+                if last.number is not None and number > last.number and is_after(record, last):
+                    later.append(first)
+            case _:
+                pass
+    return min([*begun.values(), *later], key=_order, default=None)
+
+
+def _order(sign: Record) -> tuple[int, LogPlace]:
+    return (0 if sign.at is None else sign.at.us), sign.place
