@@ -69,7 +69,7 @@ def cold_sentences(plan: Plan, activities: Sequence[Activity], draws: Draws | No
     if most:
         copies = "its copy counts" if most == 1 else "their copies count"
         likely = f"{count_range(restoring, least, most)} {'task restores' if most == 1 else 'tasks restore'}"
-        tells = "" if restoring else " (--metrics would tell)"
+        tells = "" if restoring else f" ({plan.tells_restoring_first} would tell)"
         which = likely if restoring else f"{_up_to(most, 'task', is_open=is_open)} may restore"
         yield f"{which} state before running, though {copies} as caught up{tells}."
 

@@ -308,6 +308,11 @@ class Plan(InNotebooks):
         return None if lasts_ms is None else max(lasts_ms.values(), default=0)
 
     @property
+    def tells_restoring_first(self) -> str:
+        """What would tell which tasks restore first in other outcomes: ``--metrics``, and where stores are."""
+        return "--metrics and --stores" if self.end and self.end.stores in (None, "mixed") else "--metrics"
+
+    @property
     def may_be_restoring(self) -> bool:
         """Whether nobody knows if all runs at first: tasks started cold before, and may still restore."""
         return any(note.code == MAYBE_RESTORING for note in self.warnings)
