@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ import pytest
 from kstream_plan.errors import KstreamPlanError
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Bounce, Scenario, Stop
+from kstream_plan.model.snapshot import Stores
 from kstream_plan.model.starting_state import Cleaning
 from kstream_plan.planner.what_else import other_outcomes
 from kstream_plan.planner.within_the_limit import restored_first
@@ -22,6 +24,7 @@ from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.render.answers import page_of, to_table
 from kstream_plan.simulation.bounces import Bounces, bounce
 from kstream_plan.simulation.drain import Drain, drain
+from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import case_of, plan_checked
 from tests.helpers.random_groups import TAKEN, Given, random_group
 
@@ -36,6 +39,12 @@ _SLOWER_ELSEWHERE = (15, 39, 59, 394)
 _COLD_FOR_UNKNOWN_TIME = (190,)
 #: Groups in which tasks that start cold restore for longer if stores are in memory, or for an unknown time.
 _LONGER_IN_MEMORY = (70, 84, 123, 133, 138)
+#: Groups by the text of a seed, where their stores are, how long a restart takes, and ways to restart all instances in
+#: which a task may start cold in another outcome than the likely one.
+_ALL_RESTARTED: Sequence[tuple[str, Stores, int, set[str]]] = (
+    ("bn 21", "in-memory", 40_000, {"default-close", "leave"}),
+    ("bn 31", "persistent", 10_000, {"default-close", "leave"}),
+)
 #: Groups in which tasks start, after a restart in other outcomes than the likely one, from copies that may be behind.
 _UNPROVEN_ELSEWHERE = (374, 1215, 1820, 2825, 2880, 2929)
 
@@ -236,3 +245,21 @@ def test_a_start_that_nothing_proves_in_another_outcome_makes_a_restart_unknown(
     found, plan = bounced
     assert (plan.unproven_starts, found.answer) == ((), Answer.UNKNOWN)
     assert found.reasons
+
+
+@pytest.mark.parametrize(("seed", "stores", "restart_ms", "ways"), _ALL_RESTARTED)
+def test_restarts_of_all_are_not_proven_to_be_safe_where_another_outcome_may_start_a_task_cold(
+    seed: str, stores: Stores, restart_ms: int, ways: set[str]
+) -> None:
+    group = random_group(random.Random(seed))
+    snapshot = replace(group.snapshot, stores=stores)
+    found = bounce(snapshot, restart_ms, group.options)
+    may_be_cold = set[str]()
+    for way in found.played:
+        if way.safe and way.draws is None:
+            scenario = drawn(way.scenario, snapshot.state.group, 0)
+            plan = plan_checked(snapshot, group.options, scenario=scenario)
+            assert found.safety_of(way) == ("likely" if plan.ends("cold_handovers")[1] else "yes")
+            may_be_cold.update([way.way.name] * (plan.ends("cold_handovers")[1] > 0))
+    assert may_be_cold == ways
+    assert "is likely, not proven, to be safe" in page_of(found).sentences[0]
