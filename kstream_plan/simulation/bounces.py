@@ -496,7 +496,7 @@ def _played_in(
         everyone = number == len(everybody) and not process_ids
         return way.scenario(length_ms, pause_ms, (ALL,) if everyone else restarted[:number])
 
-    lengths_ms = (restart_ms, *_other_sides_ms(snapshot.config, restart_ms))
+    lengths_ms = (restart_ms, *other_sides_ms(snapshot.config, restart_ms))
     search = SafePause(snapshot, options, scenario_of, len(restarted), lengths_ms, together=bool(way.zones))
     safe_pause = search.find()
     scenario, made, restarts = search.shown(safe_pause)
@@ -560,7 +560,7 @@ def _unproven_in_other_outcomes(
     return tuple(first.values())
 
 
-def _other_sides_ms(config: AssignmentConfig, restart_ms: int) -> tuple[int, ...]:
+def other_sides_ms(config: AssignmentConfig, restart_ms: int) -> tuple[int, ...]:
     """Return restarts on either side of the session time-out, if this one may come out on either."""
     if abs(restart_ms - config.session_timeout_ms) > config.heartbeat_interval_ms:
         return ()
