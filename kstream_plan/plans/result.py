@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from kstream_plan.plans.activity import membership
-from kstream_plan.plans.longest_pause import longest_pause
+from kstream_plan.plans.longest_pause import longest_pause, most_restoring_first
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.simulated import Simulation, more_may_follow, range_of, settles_surely, tells_restored
 
@@ -137,7 +137,7 @@ def result_of(plan: Plan, simulated: Simulation | None = None) -> Result:
         cold_handovers_least=cold.least,
         cold_handovers_most=cold.most,
         more_may_follow=more_may_follow(plan, draws),
-        restoring_first=max(len(plan.restores_first), plan.ends("restoring_first")[1]),
+        restoring_first=most_restoring_first(plan, draws),
         max_paused_task_ms_least=pause.least_ms,
         max_paused_task_ms_most=pause.most_ms or max(range_of(plan, "max_paused_task_ms", draws).most, pause.ms),
         pauses_are_least=plan.pauses_are_least or pause.most_ms is None or plan.may_be_endless("max_paused_task_ms"),

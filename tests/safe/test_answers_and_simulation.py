@@ -10,14 +10,16 @@ from dataclasses import replace
 import pytest
 
 from kstream_plan.errors import KstreamPlanError
+from kstream_plan.fleet.figures import risks
 from kstream_plan.model.answer import Answer
-from kstream_plan.model.scenario import Bounce, Scenario, Stop
+from kstream_plan.model.scenario import Bounce, Join, NewInstance, Scenario, Stop
 from kstream_plan.model.snapshot import Stores
 from kstream_plan.model.starting_state import Cleaning
 from kstream_plan.planner.what_else import other_outcomes
 from kstream_plan.planner.within_the_limit import restored_first
 from kstream_plan.plans import HandOver, Plan, Promote
 from kstream_plan.plans.longest_pause import PAUSE_RULES, whole
+from kstream_plan.plans.result import result_of
 from kstream_plan.policy.check import check_all, check_plan
 from kstream_plan.policy.findings import Standard
 from kstream_plan.policy.limits import Limit, Policy
@@ -26,6 +28,7 @@ from kstream_plan.simulation.bounces import Bounces, bounce
 from kstream_plan.simulation.drain import Drain, drain
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import case_of, plan_checked
+from kstream_plan.simulation.simulate import simulate
 from tests.helpers.random_groups import TAKEN, Given, random_group
 
 #: Groups by seed: in the first four other tasks may start cold if left-over state is deleted, in the others they do
@@ -34,6 +37,8 @@ _MAY_BE_DELETED = (333, 1344, 2929, 3379)
 _COLD_AFTER_WAITING = (378, 982, 1238, 1498, 2468)
 #: Groups in which a task restores before it runs, or for longer, only if restoring is slower than is likely.
 _SLOWER_ELSEWHERE = (15, 39, 59, 394)
+#: Groups by the text of a seed: which ids new instances have decides whether a task restores first.
+_FIRST_BY_OTHER_IDS = ("drw 64", "drw 75", "drw 119", "drw 67")
 #: Groups in which a cold start restores, if left-over state is deleted or the restart is not in time, for nobody knows
 #: how long.
 _COLD_FOR_UNKNOWN_TIME = (190,)
@@ -115,6 +120,29 @@ def test_no_other_outcome_is_worse_than_what_a_plan_says_at_worst() -> None:
                 for worst, other_worst in zip(at_worst, _cold_and_paused(other), strict=True):
                     assert worst is None or (other_worst is not None and (seed, other_worst) <= (seed, worst))
     assert compared > 60
+
+
+@pytest.mark.parametrize("seed", _FIRST_BY_OTHER_IDS)
+def test_a_task_that_restores_first_in_another_random_simulation_is_said_and_not_safe(seed: str) -> None:
+    """New instances join, and in the first three groups nothing is cold in any simulation."""
+    rng = random.Random(seed)
+    group = random_group(rng)
+    instances = group.snapshot.state.group.instances
+    stop = (_stop(instances[int(seed.split()[1]) % len(instances)].process_id),) if rng.random() < 0.5 else ()
+    joins = Join(at_ms=0, instances=tuple(NewInstance() for _ in range(rng.choice([1, 2]))))
+    scenario = Scenario(events=(*stop, joins))
+    simulated = simulate(group.snapshot, scenario, group.options, number_of_draws=3, what_ifs=False)
+    assert simulated.draws is not None
+    assert simulated.plan.ends("restoring_first") == (0, 0)
+    page = page_of(simulated)
+    assert page.tone == "unknown"
+    assert "restore state before running" in page.sentences[0]
+    assert "in other random simulations" in page.sentences[0]
+    row = result_of(simulated.plan, simulated)
+    assert (row.restoring_first or 0) > 0
+    assert risks(row)
+    rule = Standard(Policy({"max_cold_handovers": Limit(0)}), TAKEN)
+    assert check_plan(simulated.plan, rule, draws=simulated.draws.for_rules).answer is not Answer.YES
 
 
 @pytest.mark.parametrize("seed", _COLD_FOR_UNKNOWN_TIME)
