@@ -11,6 +11,8 @@ from typing import ClassVar, NamedTuple
 from kstream_plan.model.holding_changes import apart_from_stateless, changed_holdings
 from kstream_plan.plans import Plan
 from kstream_plan.plans.loads import relief_ms
+from kstream_plan.plans.longest_pause import longest_pause
+from kstream_plan.plans.note_codes import NOTE_CODES
 from kstream_plan.plans.notebooks import InNotebooks
 from kstream_plan.plans.simulated import Draws, Range, range_of, settles_surely, tells_restored
 from kstream_plan.plans.steps import HandOver, Place, Promote, restores_anew
@@ -173,6 +175,8 @@ def alternative_figures(plan: Plan, draws: Draws | None, stops: Sequence[Stops] 
 def beside_each_other(alternatives: Sequence[Alternative]) -> Outcomes:
     """Fold what comes to the same, those that keep to the policy first, and mark the fastest that may be taken.
 
+    What warns of something else does not come to the same, nor what may pause a task for longer.
+
     What may be taken settles in every draw, whatever nobody knows, in a time of which not only the least is known,
     keeps to the policy, if there is one, and has instances for all the standbys that it asks for. The best of it has
     the fewest cold starts in its worst draw, and of these it is balanced first, in the draw that is shown; of a single
@@ -185,8 +189,11 @@ def beside_each_other(alternatives: Sequence[Alternative]) -> Outcomes:
     for alternative in alternatives:
         key = (
             alternative.figures,
+            longest_pause(alternative.plan, alternative.draws),
+            _warnings(alternative.plan),
             alternative.plan.verdict.kind,
             alternative.settles,
+            alternative.is_known,
             alternative.kept,
             alternative.broken,
             alternative.maybe_broken,
@@ -197,6 +204,11 @@ def beside_each_other(alternatives: Sequence[Alternative]) -> Outcomes:
     allowed = [alternative for alternative in may_be if alternative.kept is not False]
     best = min(allowed, key=_speed, default=None) if len(groups) > 1 else None
     return Outcomes(SameOutcome(tuple(group), group[0] in allowed and _is_as_fast(group[0], best)) for group in groups)
+
+
+def _warnings(plan: Plan) -> frozenset[tuple[str, tuple[str, ...]]]:
+    """Return what a plan warns of, and of which tasks and instances; what is only good to know is left out."""
+    return frozenset((note.code, note.subjects) for note in plan.warnings if note.code not in NOTE_CODES)
 
 
 def fastest(alike: Sequence[SameOutcome]) -> list[SameOutcome]:

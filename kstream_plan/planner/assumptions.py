@@ -78,7 +78,7 @@ def assumptions(
     if outcome.doubts:
         notes.append(_doubts_note(outcome.doubts, design.since_unknown, snapshot, now_ms, ready))
     if played.group.stateful and snapshot.group_protocol != "connect":
-        notes.append(_stores_note(snapshot))
+        notes.append(stores_note(snapshot))
     if snapshot.captured_at is None:
         notes.append(no_capture_time(is_undated=is_undated))
     return tuple(notes)
@@ -90,8 +90,8 @@ def no_capture_time(*, is_undated: bool) -> Note:
     return Note(NO_CAPTURE_TIME, f"The snapshot does not say when it was taken{unused}")
 
 
-def _stores_note(snapshot: Snapshot) -> Note:
-    """Say which stores are taken for granted."""
+def stores_note(snapshot: Snapshot, option: str = "--stores") -> Note:
+    """Say which stores are taken for granted; ``option`` would tell."""
     source = f" ({snapshot.stores_from})" if snapshot.stores_from else ""
     match snapshot.stores:
         case "persistent":
@@ -107,7 +107,7 @@ def _stores_note(snapshot: Snapshot) -> Note:
             )
         case None:
             message = (
-                "Stores are assumed to be persistent, as is usual; whether they are is unknown (--stores). After a "
+                f"Stores are assumed to be persistent, as is usual; whether they are is unknown ({option}). After a "
                 "restart, and where a task was closed, nothing is left of a store in memory"
             )
     return Note(STORES, message)

@@ -50,11 +50,21 @@ _MOST_COLD = "most_cold"
 #: Of a play whether it settles if stores are in memory, where that is unknown.
 _SETTLES_IN_MEMORY = "settles_in_memory"
 _UNSETTLED = "If stores are in memory, the group may not settle; whether they are is unknown (--stores would tell)"
+#: Of a play whether a cold start restores for longer if stores are in memory, where that is unknown.
+_LONGER_IN_MEMORY = "longer_in_memory"
+_RESTORES_LONGER = (
+    "If stores are in memory, cold starts may restore for longer; whether they are is unknown (--stores would tell)"
+)
+#: How long the slowest cold start restores; 0: there is none.
+_COLD_RESTORE = "max_cold_restore_ms"
+#: How many tasks start warm by Kafka's rule and restore for long first, and how long one of them does at most.
+_RESTORING_FIRST = ("restoring_first", "max_restoring_first_ms")
 #: What may be known in one play of what may be, and not in another: in words, and the figures that tell it.
 _MAY_BE_UNKNOWN = {
     "how long tasks pause, or when everything runs": (*PAUSES, "runs_by_ms"),
     "how much is restored": ("restored_records",),
     "how long tasks restore first": ("max_restoring_first_ms",),
+    "how long a cold start restores": (_COLD_RESTORE,),
 }
 
 
@@ -97,7 +107,13 @@ class OtherPlay:
             return ends
         in_memory = replace(self, case=_in_memory(self.case))()
         most_cold = max(ends[_MOST_COLD] or 0, in_memory[_MOST_COLD] or 0)
-        return {**ends, _MOST_COLD: most_cold, _SETTLES_IN_MEMORY: in_memory["settles"]}
+        longer = _restores_longer(in_memory, ends)
+        return {
+            **ends,
+            _MOST_COLD: most_cold,
+            _SETTLES_IN_MEMORY: in_memory["settles"],
+            _LONGER_IN_MEMORY: longer,
+        }
 
     def _other_case(self) -> Case:
         case = self.case
@@ -173,10 +189,15 @@ class WhatElse:
             else:
                 warnings = tuple(note for note in warnings if note.code != code)
         coldest, in_memory = found.get(_COLDEST, ()), found.get(_IN_MEMORY, ())
-        ranges = tuple(_ranges(ends, (*coldest, *in_memory)))
         on_disks = (*ends, *coldest)
+        ranges = tuple(
+            _ranges([*ends, *({**first, **_restoring_first(first, of)} for of in in_memory)], (*coldest, *in_memory))
+        )
         if all(play["settles"] for play in on_disks) and not _settle_in_memory((*on_disks, *in_memory)):
             warnings = (*warnings, Note(MEMORY_UNSETTLED, _UNSETTLED))
+        longer = any(play[_LONGER_IN_MEMORY] for play in ends) or any(_restores_longer(of, first) for of in in_memory)
+        if longer and any(play[_COLD_RESTORE] for play in ends):
+            warnings = (*warnings, Note(ENDLESS, _RESTORES_LONGER, (_COLD_RESTORE,)))
         return ranges, (*warnings, *_endless(ends, input_behind=_is_input_behind(made)))
 
     def _other(self, by: Design | None = None, case: Case | None = None, **changed: Unpack[PlanKeywords]) -> OtherPlay:
@@ -438,6 +459,7 @@ def _ends(play: InFigures) -> Ends:
         _KNOWN_TIME: known_ms,
         _MOST_COLD: most_cold,
         _SETTLES_IN_MEMORY: 1,
+        _LONGER_IN_MEMORY: 0,
         **{figure: figure_of(play, figure) for figure in FIGURES},
     }
 
@@ -485,12 +507,34 @@ def _is_input_behind(made: Plan) -> bool:
 def _endless(plays: Sequence[Ends], *, input_behind: bool) -> Iterator[Note]:
     """Warn of what is known in the first play, and not in every other one, or while the input is worked off."""
     for what, names in _MAY_BE_UNKNOWN.items():
-        known = (figure for figure in names if plays[0][figure] is not None)
+        known = (figure for figure in names if plays[0][figure] is not None and _is_told(plays[0], figure))
         figures = tuple(figure for figure in known if any(play[figure] is None for play in plays))
         if figures:
             yield Note(ENDLESS, f"In some outcomes it is unknown {what}", figures)
     if plays[0][_KNOWN_TIME] is not None and (input_behind or any(play[_KNOWN_TIME] is None for play in plays)):
         yield Note(ENDLESS, "In some outcomes the duration is unknown", ("duration_ms",))
+
+
+def _is_told(play: Ends, figure: str) -> bool:
+    """Tell whether a play has such a figure: how long a cold start restores is told only where one does."""
+    return figure != _COLD_RESTORE or bool(play[figure])
+
+
+def _restoring_first(on_disks: Ends, in_memory: Ends) -> Ends:
+    """Return how many tasks restore first at worst, and for how long, with stores on disks or in memory."""
+    numbers, times = ([play[name] for play in (on_disks, in_memory)] for name in _RESTORING_FIRST)
+    known = [lasts_ms for lasts_ms in times if lasts_ms is not None]
+    most_ms = max(known) if len(known) == len(times) else None
+    return dict(zip(_RESTORING_FIRST, (max(number or 0 for number in numbers), most_ms), strict=True))
+
+
+def _restores_longer(in_memory: Ends, on_disks: Ends) -> bool:
+    """Tell whether a cold start of a play restores for longer than one of another, or it is unknown for how long.
+
+    It is of those that count as warm, and are not proven to be.
+    """
+    lasts_ms, likely_cold = in_memory[_COLD_RESTORE], in_memory["cold_handovers"] or 0
+    return lasts_ms is None or (in_memory[_MOST_COLD] or 0) > likely_cold or lasts_ms > (on_disks[_COLD_RESTORE] or 0)
 
 
 def _not_played(why: str, what_helps: str) -> Note:

@@ -12,6 +12,7 @@ from kstream_plan.model.note import count, count_range, name_list
 from kstream_plan.model.times import duration
 from kstream_plan.plans.activity import Activity
 from kstream_plan.plans.caught_up_evidence import Fact, would_tell
+from kstream_plan.plans.longest_pause import most_restoring_first
 from kstream_plan.plans.note_codes import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP
 from kstream_plan.plans.plan import READY_AT_FOLLOW_UP, Plan
 from kstream_plan.plans.simulated import Draws, more_may_follow, range_of
@@ -65,11 +66,12 @@ def cold_sentences(plan: Plan, activities: Sequence[Activity], draws: Draws | No
             yield f"{none}: each one is restored on its new instance before it moves."
         else:
             yield f"{none}: each one moves to a copy that has caught up."
-    restoring, (least, most) = len(plan.restores_first), plan.ends("restoring_first")
-    if most:
+    restoring, (least, most_shown) = len(plan.restores_first), plan.ends("restoring_first")
+    if most := most_restoring_first(plan, draws):
         copies = "its copy counts" if most == 1 else "their copies count"
         likely = f"{count_range(restoring, least, most)} {'task restores' if most == 1 else 'tasks restore'}"
-        tells = "" if restoring else " (--metrics would tell)"
+        option = f" ({plan.tells_restoring_first} would tell)" if most_shown else ", in other random simulations"
+        tells = "" if restoring else option
         which = likely if restoring else f"{_up_to(most, 'task', is_open=is_open)} may restore"
         yield f"{which} state before running, though {copies} as caught up{tells}."
 

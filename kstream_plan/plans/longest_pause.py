@@ -121,6 +121,16 @@ def restored_in_draws(name: str, draws: Draws | OverDraws | None) -> Sequence[in
     return (worst.get(restored_key(name)),) if is_told else ()
 
 
+def most_restoring_first(plan: Plan, draws: Draws | None) -> int:
+    """Return how many tasks count as caught up and restore first at most, in any of several draws."""
+    most = max(len(plan.restores_first), plan.ends("restoring_first")[1])
+    if draws is None or draws.number == 1:
+        return most
+    with_cold = draws.worst.get(restored_key("max_cold_handovers"), 0)
+    cold = draws.cold_handovers.least
+    return max(most, len(plan.group.stateful) if with_cold is None else with_cold - cold)
+
+
 def whole(figure: str, plan: Plan, paused_ms: int) -> int | None:
     """Return what a figure of pauses is at most with restores; ``paused_ms`` is the part before tasks start.
 

@@ -292,6 +292,11 @@ class Plan(InNotebooks):
         return tuple(dict.fromkeys(start.task_id for start in self.restoring_starts))
 
     @property
+    def tells_restoring_first(self) -> str:
+        """What would tell which tasks restore first in other outcomes: ``--metrics``, and where stores are."""
+        return "--metrics and --stores" if self.end and self.end.stores in (None, "mixed") else "--metrics"
+
+    @property
     def may_be_restoring(self) -> bool:
         """Whether nobody knows if all runs at first: tasks started cold before, and may still restore."""
         return any(note.code == MAYBE_RESTORING for note in self.warnings)

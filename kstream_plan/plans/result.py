@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from kstream_plan.plans.activity import membership
+from kstream_plan.plans.longest_pause import longest_pause, most_restoring_first
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.simulated import Simulation, more_may_follow, range_of, settles_surely, tells_restored
 
@@ -25,7 +26,7 @@ class Result:
     most, before and after. ``…_likely``: as the plan itself has it. ``standbys_missing``: so many fewer there are than
     ``num.standby.replicas`` asks for and instances allow. ``plan`` is the saved plan, if it is to be kept.
     ``more_may_follow``: not every outcome was simulated to its end, and figures are lower bounds.
-    ``restoring_first`` tasks count as warm, and restore for long before they run.
+    ``restoring_first`` tasks count as warm, and restore for long before they run, at worst. Pauses include restores.
     ``draws_settled`` of the ``draws`` settle; rows that were saved before do not say how many.
     """
 
@@ -92,7 +93,7 @@ class Result:
 
 
 #: The figures whose ends are told.
-_WITH_ENDS = ("duration_ms", "moves", "cold_handovers", "max_paused_task_ms", "restored_records", "peak_extra_copies")
+_WITH_ENDS = ("duration_ms", "moves", "cold_handovers", "restored_records", "peak_extra_copies")
 
 
 def result_of(plan: Plan, simulated: Simulation | None = None) -> Result:
@@ -100,7 +101,8 @@ def result_of(plan: Plan, simulated: Simulation | None = None) -> Result:
     joining, leaving = membership(plan)
     first = set(plan.first_members)
     draws = None if simulated is None else simulated.draws
-    duration, moves, cold, paused, restored, extra = (range_of(plan, figure, draws) for figure in _WITH_ENDS)
+    duration, moves, cold, restored, extra = (range_of(plan, figure, draws) for figure in _WITH_ENDS)
+    pause = longest_pause(plan, draws)
     cure = None if simulated is None else simulated.cure
     known = tells_restored(plan, draws)
     before, after = plan.initial_balance.ends, plan.balance_after.ends
@@ -135,10 +137,10 @@ def result_of(plan: Plan, simulated: Simulation | None = None) -> Result:
         cold_handovers_least=cold.least,
         cold_handovers_most=cold.most,
         more_may_follow=more_may_follow(plan, draws),
-        restoring_first=len(plan.restores_first),
-        max_paused_task_ms_least=paused.least,
-        max_paused_task_ms_most=paused.most,
-        pauses_are_least=plan.pauses_are_least,
+        restoring_first=most_restoring_first(plan, draws),
+        max_paused_task_ms_least=pause.least_ms,
+        max_paused_task_ms_most=pause.most_ms or max(range_of(plan, "max_paused_task_ms", draws).most, pause.ms),
+        pauses_are_least=plan.pauses_are_least or pause.most_ms is None or plan.may_be_endless("max_paused_task_ms"),
         restored_records_least=restored.least if known else None,
         restored_records_most=restored.most if known else None,
         peak_extra_copies=extra.most,
@@ -149,7 +151,7 @@ def result_of(plan: Plan, simulated: Simulation | None = None) -> Result:
         duration_ms_likely=plan.summary.duration_ms,
         moves_likely=plan.summary.moves,
         cold_handovers_likely=plan.summary.cold_handovers,
-        max_paused_task_ms_likely=plan.figure("max_paused_task_ms") or 0,
+        max_paused_task_ms_likely=pause.ms,
         restored_records_likely=plan.summary.restored_records if known else None,
         tasks_per_instance_least=before[0],
         tasks_per_instance_most=before[1],

@@ -496,7 +496,7 @@ def _played_in(
         everyone = number == len(everybody) and not process_ids
         return way.scenario(length_ms, pause_ms, (ALL,) if everyone else restarted[:number])
 
-    lengths_ms = (restart_ms, *_other_sides_ms(snapshot.config, restart_ms))
+    lengths_ms = (restart_ms, *other_sides_ms(snapshot.config, restart_ms))
     search = SafePause(snapshot, options, scenario_of, len(restarted), lengths_ms, together=bool(way.zones))
     safe_pause = search.find()
     scenario, made, restarts = search.shown(safe_pause)
@@ -510,9 +510,11 @@ def _played_in(
     sides = [scenario]
     if safe_pause.outcome == "safe":  # else the search tells why not
         sides += (scenario_of(restarts, length_ms, safe_pause.pause_ms) for length_ms in lengths_ms[1:])
-    unproven = _unproven_on_any_side(snapshot, options, [drawn(side, group, 0) for side in sides])
-    if process_ids and safe_pause.outcome == "safe" and not unproven:
-        unproven = _unproven_in_other_outcomes(snapshot, options, [drawn(side, group, 0) for side in sides])
+    draws_of_sides = [[drawn(side, group, draw) for side in sides] for draw in range(len(still))]
+    in_each = (_unproven_on_any_side(snapshot, options, each) for each in draws_of_sides)
+    unproven = next(filter(None, in_each), ())  # of the first draw that has some: of others they are other starts
+    if safe_pause.outcome == "safe" and not unproven:
+        unproven = _unproven_in_other_outcomes(snapshot, options, [side for each in draws_of_sides for side in each])
     doubtful_starts = _doubtful_starts(unproven, bool(process_ids))
     counted = {*doubtful_starts, *(start for start in unproven if start.evidence.known is Known.BEHIND)}
     return PlayedWay(
@@ -558,7 +560,7 @@ def _unproven_in_other_outcomes(
     return tuple(first.values())
 
 
-def _other_sides_ms(config: AssignmentConfig, restart_ms: int) -> tuple[int, ...]:
+def other_sides_ms(config: AssignmentConfig, restart_ms: int) -> tuple[int, ...]:
     """Return restarts on either side of the session time-out, if this one may come out on either."""
     if abs(restart_ms - config.session_timeout_ms) > config.heartbeat_interval_ms:
         return ()

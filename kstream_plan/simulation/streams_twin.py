@@ -41,10 +41,10 @@ def starting(snapshot: Snapshot, broker_version: str, standbys: int, draw: int) 
     """Return the group as everybody starts anew at such a broker: nobody is a member yet, the disks are as they are.
 
     Member ids are random at every start: they are drawn here, from the application's id and the number of the draw.
-    Settings of the group are the defaults of brokers, but for ``standbys``.
+    Settings of the group are the defaults of brokers, but for ``standbys``. Of stores in memory nothing is left.
     """
     state = snapshot.state
-    copies = [list(item) for item in seated(state).copies]
+    copies = [[] if snapshot.stores == "in-memory" else list(item) for item in seated(state).copies]
     left = tuple(
         tuple(copy._replace(reporters=(), consumer=None, active=False, lost_at_ms=0) for copy in item)
         for item in copies
@@ -113,6 +113,7 @@ def _bare(snapshot: Snapshot) -> Snapshot:
         usual,
         captured_at=snapshot.captured_at,
         rates=snapshot.rates,
+        stores=snapshot.stores,
         streams_version=snapshot.streams_version,
         group_protocol=snapshot.group_protocol,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from math import inf
 from typing import NamedTuple, TypeAlias
 
@@ -14,10 +15,12 @@ from kstream_plan.errors import UsageError
 from kstream_plan.model import Rates, Snapshot
 from kstream_plan.model.scenario import Bounce, Event, Join, NewInstance, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.snapshot import Stores
 from kstream_plan.planner.digest import input_digest
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import HandOver, Plan, Promote
 from kstream_plan.plans.simulated import Range
+from kstream_plan.simulation.bounces import other_sides_ms
 from kstream_plan.simulation.draws import usual_number
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan_checked
@@ -47,9 +50,14 @@ _WITHOUT_EFFECT = (
 )
 
 
-def with_restore_rate(snapshot: Snapshot, per_second: float) -> Snapshot:
-    """Return the snapshot with a restore rate of every instance, in records per second, given by hand."""
-    return replace(snapshot, rates=replace(snapshot.rates, restore_per_instance=per_second))
+def with_given(snapshot: Snapshot, restore_rate: float | None, stores: Stores | None) -> Snapshot:
+    """Return the snapshot with a restore rate of every instance, and where stores are, as far as they are given.
+
+    The rate is in records per second.
+    """
+    rate = snapshot.rates.restore_per_instance if restore_rate is None else restore_rate
+    given = {} if stores is None else {"stores": stores, "stores_from": "--set stores"}
+    return replace(snapshot, rates=replace(snapshot.rates, restore_per_instance=rate), **given)  # type: ignore[arg-type]
 
 
 def switch(
@@ -85,10 +93,15 @@ def switch(
         events["bounce"] = Bounce(at_ms=0, process_ids=(instance,), restart_ms=restart_ms)
         events["crash"] = Stop(at_ms=0, process_ids=(instance,), crash=True)
     away_ms = max(restart_ms, snapshot.config.session_timeout_ms)
-    play = _Play(snapshot, broker_version, events, draws, away_ms)
+    are_stores_unknown = snapshot.stores in (None, "mixed")
+    snapshots = [snapshot, *([replace(snapshot, stores="in-memory")] if are_stores_unknown else [])]
+    plays = [_Play(each, broker_version, events, draws).rows(standbys) for each in snapshots]
     rows = []
-    for done, row in enumerate(play.rows(standbys), start=1):
-        rows.append(row)
+    for done, (played, *in_memory) in enumerate(zip(*plays, strict=True), start=1):
+        others = [*played.others, *chain.from_iterable((*each.plans, *each.others) for each in in_memory)]
+        is_switch = played.what == "switch"
+        figures = _figures(played.plans, others, away_ms if is_switch else 0, stood_still=is_switch)
+        rows.append(SwitchRow(played.what, played.standbys, played.side, figures))
         on_plan(done, len(standbys) * (2 * len(events) + 1))
     order = {what: place for place, what in enumerate(("switch", *events))}
     return Switch(
@@ -108,6 +121,16 @@ def switch(
     )
 
 
+class _Played(NamedTuple):
+    """One thing that happens, by its plans, one for each draw; ``others``: what else may come of it."""
+
+    what: What
+    standbys: int
+    side: Side
+    plans: Sequence[Plan]
+    others: Sequence[Plan] = ()
+
+
 class _Play(NamedTuple):
     """What is played; private to one switch."""
 
@@ -115,20 +138,20 @@ class _Play(NamedTuple):
     broker_version: str
     events: dict[What, Event]
     draws: int
-    away_ms: int
 
-    def rows(self, standbys: Sequence[int]) -> Iterator[SwitchRow]:
-        """Play everything."""
+    def rows(self, standbys: Sequence[int]) -> Iterator[_Played]:
+        """Play everything; a restart close to the session time-out on either side of that."""
         for number in standbys:
             starts = [starting(self.snapshot, self.broker_version, number, draw) for draw in range(self.draws)]
             started = [plan_checked(start, _QUICK, scenario=Scenario(events=())) for start in starts]
-            yield SwitchRow("switch", number, "streams", _figures(started, self.away_ms, stood_still=True))
+            yield _Played("switch", number, "streams", started)
             streams = [running(item, result.final) for item, result in zip(starts, started, strict=True)]
             classic = [self._settled_classic(number)] * self.draws
             sides: tuple[tuple[Side, Sequence[Snapshot]], ...] = (("classic", classic), ("streams", streams))
             for what, event in self.events.items():
                 for side, groups in sides:
-                    yield SwitchRow(what, number, side, _figures(self._played(groups, event)))
+                    others = [self._played(groups, other) for other in _otherwise(event, groups[0])]
+                    yield _Played(what, number, side, self._played(groups, event), list(chain.from_iterable(others)))
 
     def _settled_classic(self, standbys: int) -> Snapshot:
         config = replace(self.snapshot.config, num_standby_replicas=standbys)
@@ -144,6 +167,18 @@ class _Play(NamedTuple):
         return found
 
 
+def _otherwise(event: Event, snapshot: Snapshot) -> Iterator[Event]:
+    """Yield a restart on either side of the session time-out, where it may come out on either.
+
+    Members of a streams group leave at once, unless they are static.
+    """
+    instances = snapshot.state.group.instances
+    waits = snapshot.group_protocol == "classic" or any(one.is_static for one in instances)
+    if isinstance(event, Bounce) and waits:
+        for restart_ms in other_sides_ms(snapshot.config, event.restart_ms):
+            yield replace(event, restart_ms=restart_ms)
+
+
 def _busiest(snapshot: Snapshot) -> str:
     """Return the process id of the instance that runs most stateful tasks, the first of several."""
     group, held = snapshot.state.group, tuple(snapshot.state.holdings)
@@ -151,20 +186,29 @@ def _busiest(snapshot: Snapshot) -> str:
     return group.instances[counts.index(max(counts))].process_id
 
 
-def _figures(plans: Sequence[Plan], away_ms: int = 0, *, stood_still: bool = False) -> SwitchFigures:
-    """Return what plans come to; ``stood_still``: nobody has run anything for ``away_ms`` when they begin."""
-    summaries = [plan.summary for plan in plans]
+def _figures(
+    plans: Sequence[Plan], others: Sequence[Plan] = (), away_ms: int = 0, *, stood_still: bool = False
+) -> SwitchFigures:
+    """Return what plans come to, with the ends of what ``others`` come to, which may happen as well.
+
+    ``stood_still``: nobody has run anything for ``away_ms`` when they begin.
+    """
+    every = [*plans, *others]
+    number, summaries = len(plans), [plan.summary for plan in every]
     least = [away_ms + summary.duration_ms for summary in summaries]
+    paused = least if stood_still else [plan.figure("max_paused_task_ms") or 0 for plan in every]
+    runs = [None if (by_ms := _runs_by_ms(plan)) is None else away_ms + by_ms for plan in every]
     return SwitchFigures(
-        draws=len(plans),
+        draws=number,
         settled=sum(plan.verdict.kind == "settled" for plan in plans),
-        rebalances=_range([summary.rebalances for summary in summaries]),
-        cold_handovers=_range([summary.cold_handovers for summary in summaries]),
-        restored_records=_known([summary.restored_records for summary in summaries]),
-        slowest_ms=_known([summary.max_cold_restore_ms for summary in summaries]),
-        paused_ms=_range(least if stood_still else [plan.figure("max_paused_task_ms") or 0 for plan in plans]),
-        runs_ms=_known([None if (by_ms := _runs_by_ms(plan)) is None else away_ms + by_ms for plan in plans]),
-        at_least_ms=_range(least),
+        may_not_settle=any(plan.verdict.kind != "settled" for plan in others),
+        rebalances=_range([summary.rebalances for summary in summaries], number),
+        cold_handovers=_range([summary.cold_handovers for summary in summaries], number),
+        restored_records=_known([summary.restored_records for summary in summaries], number),
+        slowest_ms=_known([summary.max_cold_restore_ms for summary in summaries], number),
+        paused_ms=_range(paused, number),
+        runs_ms=_known(runs, number),
+        at_least_ms=_range(least, number),
         at_least_is="least" if plans[0].design == "streams" else "likely",
     )
 
@@ -186,13 +230,14 @@ def _runs_by_ms(plan: Plan) -> int | None:
     return max(summary.duration_ms, max(cold, default=0) + (summary.max_cold_restore_ms or 0))
 
 
-def _range(values: Sequence[int]) -> Range:
-    return Range(statistics.median_low(values), min(values), max(values))
+def _range(values: Sequence[int], draws: int) -> Range:
+    """Return the median of the draws, which come first, and the ends of all."""
+    return Range(statistics.median_low(values[:draws]), min(values), max(values))
 
 
-def _known(values: Sequence[int | None]) -> Range | None:
+def _known(values: Sequence[int | None], draws: int) -> Range | None:
     known = [value for value in values if value is not None]
-    return _range(known) if len(known) == len(values) else None
+    return _range(known, draws) if len(known) == len(values) else None
 
 
 def _without_effect(config: AssignmentConfig) -> Iterator[WithoutEffect]:

@@ -10,6 +10,7 @@ from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.note import Remarks, count
 from kstream_plan.model.streams_group import BROKER_VERSIONS, GROUP_SETTINGS
 from kstream_plan.model.times import duration
+from kstream_plan.planner.assumptions import stores_note
 from kstream_plan.plans.simulated import Range
 
 What: TypeAlias = Literal["switch", "join", "bounce", "crash"]
@@ -25,7 +26,8 @@ class SwitchFigures:
     ``slowest_ms`` is how long the slowest task that starts cold restores before it runs, ``paused_ms`` how long a task
     stands still at most, restores not counted. ``runs_ms`` is when every task runs where it stays, restores included.
     ``None``: not known; ``at_least_ms`` is then the least of it, or what is likely if every copy has caught up at the
-    next probe, as ``at_least_is`` says. ``settled`` of ``draws`` settle.
+    next probe, as ``at_least_is`` says. ``settled`` of ``draws`` settle. ``may_not_settle``: it does not if stores are
+    in memory, which is unknown, or on the other side of the session time-out.
     """
 
     draws: int
@@ -38,6 +40,7 @@ class SwitchFigures:
     runs_ms: Range | None
     at_least_ms: Range
     at_least_is: Literal["least", "likely"]
+    may_not_settle: bool = False
 
 
 class SwitchRow(NamedTuple):
@@ -95,9 +98,9 @@ class Switch:
     @property
     def more_start_cold(self) -> bool:
         """Whether any event may start more tasks cold in a streams group than in the classic one."""
-        cold = {(row.what, row.standbys, row.side): row.figures.cold_handovers.most for row in self.rows}
+        cold = {(row.what, row.standbys, row.side): row.figures.cold_handovers for row in self.rows}
         return any(
-            number > cold.get((what, standbys, "classic"), number)
+            is_colder(number, cold.get((what, standbys, "classic"), number))
             for (what, standbys, side), number in cold.items()
             if side == "streams"
         )
@@ -111,7 +114,13 @@ class Switch:
     def remarks(self) -> Remarks:
         """The remarks beside the figures."""
         command = Note("afterwards", "kstream-plan help streams-groups")
-        return Remarks(tuple(_warnings(self)), tuple(_notes(self)), (_assumption(self),), (command,))
+        assumptions = (stores_note(self.snapshot, "--set stores"), _assumption(self))
+        return Remarks(tuple(_warnings(self)), tuple(_notes(self)), assumptions, (command,))
+
+
+def is_colder(streams: Range, classic: Range) -> bool:
+    """Tell whether more tasks start cold in a streams group: by what is likely, or at worst."""
+    return streams.median > classic.median or streams.most > classic.most
 
 
 def _steps(switch: Switch) -> list[str]:
@@ -169,7 +178,7 @@ def _assumption(switch: Switch) -> Note:
     message = (
         f"Nothing runs for {duration(switch.away_ms)} while the group is switched (--restart, or session.timeout.ms), "
         f"and a bounce takes {duration(switch.restart_ms)}. Member ids are random: figures are those of a typical "
-        "simulation, ranges are over all. Times are typical, give or take a heartbeat interval for each rebalance. The "
-        "group has the brokers' default settings"
+        "simulation, ranges are over all, and over what is unknown. Times are typical, give or take a heartbeat "
+        "interval for each rebalance. The group has the brokers' default settings"
     )
     return Note("switch-assumed", message)

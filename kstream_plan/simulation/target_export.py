@@ -33,7 +33,7 @@ from kstream_plan.model.scenario import Burst, Event, Join, Leave, ProduceRate, 
 from kstream_plan.model.times import duration, format_time
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import HandOver, MemberJoined, MemberLeft, Place, Plan, Promote, Role
-from kstream_plan.plans.plan import NOT_PLAYED, CopyBehind
+from kstream_plan.plans.plan import NOT_PLAYED, RESTORES_WITHIN_LIMIT, CopyBehind
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.simulation.one_plan import plan as plan_of
 
@@ -166,7 +166,8 @@ def export_plan(plan: Plan, request: ExportRequest, where: str, simulation: Simu
     if reasons:
         raise ExportRefusedError(reasons, where=where, application_id=plan.group.application_id)
     not_simulated = (note for note in plan.warnings if note.code in NOT_PLAYED)
-    warnings = (*_unproven_starts(plan), *not_simulated, *export.remarks.warnings)
+    restoring = (note for note in (export.simulated or plan).warnings if note.code == RESTORES_WITHIN_LIMIT)
+    warnings = (*_unproven_starts(plan), *restoring, *not_simulated, *export.remarks.warnings)
     return replace(export, remarks=export.remarks._replace(warnings=warnings))
 
 
@@ -179,6 +180,11 @@ def _unproven_starts(plan: Plan) -> Iterator[Note]:
             "why, and which option would tell)"
         )
         yield Note("unproven-starts", message, tasks)
+    elif (most := plan.ends("cold_handovers")[1]) > plan.summary.cold_handovers:
+        message = (
+            f"Up to {count(most, 'task')} may start cold in another outcome of the plan (kstream-plan show says why)"
+        )
+        yield Note("unproven-starts", message)
 
 
 def _joined(plan: Plan) -> set[str]:

@@ -50,6 +50,21 @@ def test_what_comes_to_the_same_is_one_line_where_the_first_of_it_stands() -> No
     assert named(of("a", slow), of("b", fast), of("c", slow)) == [("a|c", False), ("b", True)]
 
 
+def test_what_warns_of_more_or_may_pause_for_longer_does_not_come_to_the_same() -> None:
+    """A note that is only good to know, and words of a warning, are no difference."""
+    short = replace(PLAN, warnings=(*PLAN.warnings, Note("standbys-short", "24 tasks get 1 standby", ("0_0",))))
+    shorter = replace(PLAN, warnings=(*PLAN.warnings, Note("standbys-short", "24 tasks get no standby", ("0_0",))))
+    noted = replace(PLAN, warnings=(*PLAN.warnings, Note("threads-race", "A thread is random")))
+    plain = of("1")
+    others = (("2", short), ("3", shorter), ("4", noted))
+    found = [plain, *(replace(of(name), plan=plan) for name, plan in others)]
+    assert [name for name, _ in named(*found)] == ["1|4", "2|3"]
+    assert [name for name, _ in named(*reversed(found))] == ["4|1", "3|2"]
+    ranges = (FigureRange("max_restoring_first_ms", 0, 90_000), FigureRange("restoring_first", 0, 1))
+    restores = replace(PLAN, summary=replace(PLAN.summary, ranges=ranges))
+    assert [name for name, _ in named(plain, replace(of("2"), plan=restores))] == ["1", "2"]
+
+
 def test_where_all_come_to_the_same_none_is_the_fastest() -> None:
     assert named(of("a"), of("b")) == [("a|b", False)]
 

@@ -8,6 +8,7 @@ import pytest
 
 from kstream_plan.model import Note
 from kstream_plan.plans import FigureRange
+from kstream_plan.plans.longest_pause import longest_pause
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED
 from kstream_plan.plans.result import Result, result_of
 from kstream_plan.plans.simulated import more_may_follow
@@ -40,6 +41,23 @@ def test_both_ends_of_what_nobody_knows_are_there() -> None:
     assert (row.cold_handovers_least, row.cold_handovers_most) == (0, 8)
     assert row.duration_ms_most == 10**9
     assert row.settles_surely is False
+
+
+def test_pauses_are_those_of_the_plan_with_what_tasks_restore_first() -> None:
+    names = set[bool]()
+    for name in plan_cases.NAMES:
+        plan, row = plan_cases.case(name), result_of(plan_cases.case(name))
+        pause = longest_pause(plan)
+        assert (row.max_paused_task_ms_least, row.max_paused_task_ms_likely) == (pause.least_ms, pause.ms)
+        assert row.pauses_are_least is not (pause.most_ms is not None and not plan.pauses_are_least)
+        assert row.pauses_are_least or row.max_paused_task_ms_most == pause.most_ms
+        names.add(bool(row.pauses_are_least))
+    assert names == {True, False}
+    plan = plan_cases.case("scale-out")
+    first = FigureRange("restoring_first", 0, 2), FigureRange("max_restoring_first_ms", 0, 90_000)
+    row = result_of(replace(plan, summary=replace(plan.summary, ranges=first)))
+    assert row.restoring_first == 2, "in another outcome"
+    assert row.max_paused_task_ms_most == (plan.figure("max_paused_task_ms") or 0) + 90_000
 
 
 def test_a_row_says_that_more_may_follow_where_the_plan_does() -> None:

@@ -276,7 +276,7 @@ def test_left_over_state_of_unknown_end_offset_restores_what_was_written_since_i
     del unknown.row["tasks"][0]["end_offset_sum"]
     for group in (known, unknown):
         assert "0_0" in {str(start.task_id) for start in _leaving(group).unproven_starts} | {
-            *_leaving(group).restores_first
+            *map(str, _leaving(group).restores_first)
         }
 
 

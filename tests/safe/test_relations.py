@@ -187,10 +187,9 @@ def _is_little(plan: Plan, task_id: WorkId, records: int | None) -> bool:
 def _restoring(plan: Plan) -> Mapping[str, bool]:
     """Return the tasks of a plan that are warm by Kafka's rule and restore all the same, as of :class:`Answers`."""
     little = dict[str, bool]()
-    for rnd in plan.rounds:
-        for step in rnd.single_steps:
-            if isinstance(step, HandOver | Promote) and (name := str(step.task_id)) in plan.restores_first:
-                little[name] = little.get(name, True) and _is_little(plan, step.task_id, step.restore_records)
+    for start in plan.restoring_starts:
+        name = str(start.task_id)
+        little[name] = little.get(name, True) and _is_little(plan, start.task_id, start.records)
     return little
 
 

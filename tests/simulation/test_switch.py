@@ -14,7 +14,7 @@ from kstream_plan.plans.simulated import Range
 from kstream_plan.render.answers import to_json, to_markdown, to_table
 from kstream_plan.render.page import as_sentence
 from kstream_plan.render.pages.switch import switch_page
-from kstream_plan.simulation.switch import Switch, switch
+from kstream_plan.simulation.switch import Switch, switch, with_given
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import captured_scenarios
 from tests.helpers.goldens import assert_golden
@@ -70,6 +70,39 @@ def test_only_brokers_of_4_4_know_who_has_what_on_its_disk(both: dict[str, Switc
     away_ms = both["4.3"].away_ms
     assert older.paused_ms.least > away_ms == 45_000
     assert older.runs_ms.least == older.at_least_ms.least + older.slowest_ms.least
+
+
+@pytest.mark.parametrize("release", ["4.3", "4.4"])
+def test_stores_in_memory_are_empty_after_the_switch_and_a_restart_and_may_be_so_where_they_are_unknown(
+    release: str,
+) -> None:
+    known = with_time_out(orders(restore_per_instance=1_000.0), 45_000)
+    on_disks, in_memory, unknown = (
+        switch(with_given(known, None, stores) if stores else replace(known, stores=None), release, number_of_draws=1)
+        for stores in ("persistent", "in-memory", None)
+    )
+    for line in unknown.rows:
+        place = line.what, line.standbys, line.side
+        ends = [figure(each, *place).cold_handovers.median for each in (on_disks, in_memory)]
+        assert (place, line.figures.cold_handovers) == (place, Range(ends[0], min(ends), max(ends)))
+        assert line.figures.settled == 1
+    assert figure(in_memory, "switch", 0, "streams").cold_handovers.least == len(known.state.group.stateful)
+    assert figure(on_disks, "bounce", 0, "classic").cold_handovers.most == 0
+    assert figure(in_memory, "bounce", 0, "classic").cold_handovers.least == 8, "all stateful tasks of the instance"
+    text = " ".join(to_table(unknown).split())
+    assert "whether they are is unknown (--set stores)" in text
+    assert "0 (0 to 8)" in text
+    assert "because stores are in memory" in " ".join(to_table(in_memory).split())
+
+
+def test_a_restart_that_is_close_to_the_session_time_out_may_come_out_on_either_side() -> None:
+    found = with_time_out(orders(restore_per_instance=1_000.0), 45_000)
+    close, within, beyond = (
+        switch(found, "4.3", restart_ms=restart_ms, number_of_draws=1) for restart_ms in (44_000, 30_000, 60_000)
+    )
+    cold = [figure(each, "bounce", 0, "classic").cold_handovers for each in (within, close, beyond)]
+    assert cold[0].most == 0 < cold[2].most
+    assert cold[1] == Range(0, 0, cold[2].most)
 
 
 def test_a_bounce_is_two_targets_at_least_and_leaves_at_once(both: dict[str, Switch]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -39,6 +40,7 @@ from kstream_plan.simulation.target_export import (
 )
 from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers.random_groups import TAKEN_MS, random_group
 from tests.helpers.schemas import validator
 from tests.helpers.target_cases import FOLDER, SNAPSHOT_ROW, TARGET, joining, planned, snapshot, target
 
@@ -479,3 +481,15 @@ def test_a_release_without_own_assignors_is_a_doubt():
     old = replace(as_set(), streams_version="3.7.2")
     check = check_target_file(target(expires_ms=NOW_MS + 7_200_000), old, NOW_MS)
     assert (check.answer, [doubt.code for doubt in check.doubts]) == (Answer.UNKNOWN, ["release-too-old"])
+
+
+@pytest.mark.parametrize(
+    ("seed", "code"), [("tgt 116", "restores-within-limit"), ("tgt 119", "unproven-starts"), ("tgt 13", None)]
+)
+def test_a_file_warns_of_what_may_start_cold_in_another_outcome_and_of_what_restores_first(seed, code):
+    given = random_group(random.Random(seed)).with_row(streams_version="4.3.1")
+    made = plan_checked(given.snapshot, replace(given.options, now_ms=None))
+    assert not made.unproven_starts
+    request = replace(REQUEST, by="process", now_ms=TAKEN_MS + 1_000, expires_in_ms=86_400_000, probe_ms=60_000)
+    codes = {note.code for note in export_plan(made, request, "plan.json").remarks.warnings}
+    assert codes & {"restores-within-limit", "unproven-starts"} == ({code} if code else set())

@@ -21,6 +21,7 @@ from kstream_plan.cli.pages import answer_text, draw_page
 from kstream_plan.cli.progress import Report, show_progress
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
+from kstream_plan.model.snapshot import Stores
 from kstream_plan.model.streams_group import BROKER_VERSIONS
 from kstream_plan.protocols.transition import COOPERATIVE
 from kstream_plan.protocols.upgrade import upgrade as find_upgrade
@@ -33,6 +34,7 @@ _SESSIONED = "sessioned"
 _ABOUT = {
     "broker_version": (_STREAMS,),
     "restore_rate": (_STREAMS,),
+    "stores": (_STREAMS,),
     "add": (_STREAMS, _SESSIONED),
     "restart": (_STREAMS, _SESSIONED),
     "draws": (_STREAMS, _SESSIONED),
@@ -58,6 +60,7 @@ class UpgradeOptions(Spark, Limited):
     ] = None
     restart: shared.Restart = None
     restore_rate: RestoreRate = None
+    stores: Stores | None = None
     draws: int | None = None
     application_id: shared.ApplicationId = None
     as_of: shared.AsOf = None
@@ -127,7 +130,7 @@ def _bounces(group_snapshots: Sequence[Snapshot], options: UpgradeOptions) -> tu
 def _migrations(group_snapshots: Sequence[Snapshot], options: UpgradeOptions, progress: Report) -> list[str]:
     """Return what the way of each group to the streams protocol, or of each Connect group to sessioned, comes to."""
     from kstream_plan.simulation.sessioned import to_sessioned  # noqa: PLC0415 - only here
-    from kstream_plan.simulation.switch import switch, with_restore_rate  # noqa: PLC0415 - only here
+    from kstream_plan.simulation.switch import switch, with_given  # noqa: PLC0415 - only here
 
     add = 2 if options.add is None else options.add
     restart_ms = shared.USUAL_RESTART_MS if options.restart is None else options.restart
@@ -145,7 +148,7 @@ def _migrations(group_snapshots: Sequence[Snapshot], options: UpgradeOptions, pr
             )
         else:
             migration = switch(
-                snapshot if options.restore_rate is None else with_restore_rate(snapshot, options.restore_rate),
+                with_given(snapshot, options.restore_rate, options.stores),
                 options.broker_version or "",
                 add=add,
                 restart_ms=restart_ms,

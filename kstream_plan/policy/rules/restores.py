@@ -12,7 +12,7 @@ from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offen
 
 _NOTE = "restores included"
 _NOTE_WITHIN_LIMIT = "warm by acceptable.recovery.lag alone: they restore first"
-_NOTE_OTHER_OUTCOMES = "other outcomes: tasks restore first (--metrics would tell)"
+_NOTE_OTHER_OUTCOMES = "other outcomes: tasks restore first ({} would tell)"
 _NOTE_UNKNOWN = "how long tasks restore first is unknown"
 
 
@@ -76,9 +76,8 @@ def _with_restoring_starts(name: str, found: Measurement, subject: MeasuredPlan,
     if value <= number(limit):
         return found._replace(value=value, between=None)
     known = () if found.unknown else found.offences
-    offences = (
-        (*known, *starts) if shown > number(limit) else found.offences or (Offence(value, note=_NOTE_OTHER_OUTCOMES),)
-    )
+    note = _NOTE_OTHER_OUTCOMES.format(subject.plan.tells_restoring_first)
+    offences = (*known, *starts) if shown > number(limit) else found.offences or (Offence(value, note=note),)
     return found._replace(value=value, between=None, offences=offences, unknown=shown <= number(limit))
 
 

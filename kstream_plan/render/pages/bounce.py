@@ -139,7 +139,8 @@ def _best_of_all(bounces: Bounces, best: PlayedWay | None, names: Names) -> str:
     if not uncertain:
         return f"No way is safe. {_settle_first(bounces) or 'Standbys, or static members, would help.'}"
     ways = " and ".join(dict.fromkeys(way.way.label for way in uncertain))
-    reasons = dict.fromkeys(as_sentence(text) for way in uncertain for text in _why_unsafe(way, 1))
+    texts = (text for way in uncertain for text in _why_unsafe(way, bounces.restarted, with_wait=False))
+    reasons = dict.fromkeys(as_sentence(f"{text[0].upper()}{text[1:]}") for text in texts)
     options = would_tell(start for way in uncertain for start in way.doubtful_starts)
     cure = [_settle_first(bounces)] if bounces.goes_on else options
     unsafe_ways = " and ".join(dict.fromkeys(way.way.label for way in bounces.played if way not in uncertain))
@@ -300,11 +301,12 @@ def _warnings(bounces: Bounces) -> Iterator[Note]:
         yield Note("way-not-safe", f"{', '.join(ways)}: {basis}{text[0].lower()}{text[1:]}")
 
 
-def _why_unsafe(way: PlayedWay, number: int) -> Iterator[str]:
+def _why_unsafe(way: PlayedWay, number: int, *, with_wait: bool = True) -> Iterator[str]:
+    """Yield why a way to restart so many is not safe, or not known to be; ``with_wait``: even with the longest wait."""
     if way.safe_pause.outcome == "unsafe":
-        yield _why_not(way, number)
+        yield _why_not(way, number if with_wait else 1)
     elif way.safe_pause.outcome == "undecided":
-        first = f"the first {way.safe_pause.restarts:,} restarts are safe"
+        first = f"the first {way.safe_pause.restarts:,} restarts are {'likely ' * bool(way.unproven)}safe"
         reason = first if way.safe_pause.restarts else "whether it is safe is unknown"
         yield f"{reason}; all {number:,} have too many rebalances to simulate"
     elif not way.safe:

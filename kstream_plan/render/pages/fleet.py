@@ -155,9 +155,13 @@ def _time_left(result: Result) -> Cell:
     least_ms, most_ms = _first(result.duration_ms_least, likely_ms), _first(result.duration_ms_most, likely_ms)
     is_open = is_least(result, "left") or result.duration_is in ("probes", "floor")
     ends = f"at least {at_least(least_ms)}" if is_open else range_text(least_ms, most_ms)
-    return text_cell(
-        f"about {duration(likely_ms)}{f' ({ends})' if least_ms < most_ms else ''}" if likely_ms else "none"
-    )
+    if not likely_ms:
+        return text_cell(
+            f"none, or {f'{duration(most_ms)} or longer' if is_open else f'up to {duration(most_ms)}'}"
+            if most_ms
+            else "none"
+        )
+    return text_cell(f"about {duration(likely_ms)}{f' ({ends})' if least_ms < most_ms else ''}")
 
 
 def _instances(result: Result) -> str:
@@ -188,11 +192,12 @@ def _cold(result: Result) -> Cell:
 
 def _pause(result: Result) -> Cell:
     likely_ms = _first(result.max_paused_task_ms_likely, result.max_paused_task_ms_most)
-    if not likely_ms:
-        return text_cell("unknown", "unknown") if is_least(result, "pause") else _NONE
-    if _bound(result, "pause") or result.cold_handovers_most:
-        return text_cell(f"at least {at_least(likely_ms)}")
     least_ms, most_ms = result.max_paused_task_ms_least, result.max_paused_task_ms_most
+    without_restores = result.more_may_follow is None and bool(result.cold_handovers_most)  # of an earlier release
+    if _bound(result, "pause") or without_restores:
+        return text_cell(f"at least {at_least(likely_ms)}") if likely_ms else text_cell("unknown", "unknown")
+    if not most_ms:
+        return _NONE
     return text_cell(duration_range(likely_ms, _first(least_ms, likely_ms), _first(most_ms, likely_ms)))
 
 

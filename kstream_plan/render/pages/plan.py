@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kstream_plan.model.settings import SETTINGS_GIVEN
 from kstream_plan.plans import Plan
 from kstream_plan.plans.loads import copies_of_stateful, worst_loss
+from kstream_plan.plans.longest_pause import most_restoring_first
 from kstream_plan.plans.note_codes import BACK_BEFORE_FENCED, EXPERT_CODES
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.simulated import Simulation
@@ -111,7 +112,7 @@ def plan_tone(view: PlanView) -> Tone:
     if goes_wrong or cold.median or plan.restores_first:
         return "bad"
     has_alternatives = any(note.code == BACK_BEFORE_FENCED for note in plan.assumptions)
-    may_be_cold = cold.most or plan.ends("restoring_first")[1]
+    may_be_cold = cold.most or most_restoring_first(plan, view.draws)
     return "unknown" if may_be_cold or not settles.least or not plan.tells_ends or has_alternatives else "good"
 
 

@@ -169,7 +169,7 @@ def pause_fact(view: PlanView) -> Fact:
     endless = plan.may_be_endless("max_paused_task_ms") or plan.may_be_endless("longest_pause_ms")
     is_open = plan.pauses_are_least
     unknown = ", or unknown" if endless or (pause.most_ms is None and not is_open) else ""
-    most_ms = view.figure("max_paused_task_ms").most if pause.most_ms is None else pause.most_ms
+    most_ms = pause.most_ms or max(view.figure("max_paused_task_ms").most, pause.ms)
     if pause.task_id is None or not pause.ms:
         lasts = f"{f'none, or up to {duration(most_ms)}' if most_ms else 'none'}{unknown}"
     else:

@@ -18,7 +18,7 @@ from kstream_plan.render.page import (
 )
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import at_least, count, count_range, duration, duration_range
-from kstream_plan.simulation.switch_answer import Switch, SwitchFigures, SwitchRow
+from kstream_plan.simulation.switch_answer import Switch, SwitchFigures, SwitchRow, is_colder
 
 _COLUMNS = columns_of(
     *("Event", ">Standbys", "Protocol", ">Cold starts", ">Longest pause", ">Settles after"),
@@ -61,7 +61,7 @@ def _sentences(switch: Switch, names: Names) -> Iterator[str]:
     cold = list[str]()
     for kind in (kind for kind, side in figures if side == "classic"):
         streams, classic = (figures[kind, protocol].cold_handovers for protocol in ("streams", "classic"))
-        if streams.most > classic.most:
+        if is_colder(streams, classic):
             moment = f"{'when' if kind == 'join' else 'at a'} {_event(switch, kind, names)}"
             cold.append(f"{count_range(*streams)} instead of {count_range(*classic)} {moment}")
     comparison = f"more tasks start cold than in a classic group{': ' if cold else ''}{', '.join(cold)}"
@@ -75,7 +75,8 @@ def _restores(switch: Switch, outcome: SwitchFigures, stateful: str) -> str:
     settles = f"All tasks run after {_settle_cell(outcome).text}."
     if not outcome.cold_handovers.most:
         return f"None of them starts cold. {settles}"
-    cause = f", because brokers of {switch.broker_version} do not know what is on an instance's disk" * switch.is_blind
+    blind = f", because brokers of {switch.broker_version} do not know what is on an instance's disk"
+    cause = ", because stores are in memory" if switch.snapshot.stores == "in-memory" else blind * switch.is_blind
     if outcome.runs_ms is None:
         settles = "How long that takes is unknown (--restore-rate)."
     return f"{count_range(*outcome.cold_handovers)} of {stateful} then restore state before they run{cause}. {settles}"
@@ -96,13 +97,16 @@ def _row(switch: Switch, row: SwitchRow, names: Names) -> Row:
     cold = figures.cold_handovers
     tone: Tone = "bad" if cold.median else "unknown" if cold.most else "plain"
     records = figures.restored_records
-    restoring = "restore" if figures.slowest_ms is None else duration(figures.slowest_ms.median)
+    slowest = figures.slowest_ms
+    restoring = "restore" if slowest is None else duration_range(*slowest)
+    if slowest is not None and not cold.median:
+        restoring = f"up to {duration(slowest.most)}"
     return text_row(
         _event(switch, row.what, names),
         "any" if switch.is_blind and row.what == "switch" else f"{row.standbys:,}",
         row.side,
         text_cell(count_range(*cold), tone),
-        f"{duration_range(*figures.paused_ms)}{f' + {restoring}' if cold.median else ''}",
+        f"{duration_range(*figures.paused_ms)}{f' + {restoring}' if cold.most else ''}",
         _settle_cell(figures),
         count_range(*figures.rebalances),
         text_cell("unknown", "unknown") if records is None else text_cell(count_range(*records)),
@@ -113,6 +117,8 @@ def _settle_cell(figures: SwitchFigures) -> Cell:
     """Return when every task runs where it stays, restores included."""
     if figures.settled < figures.draws:
         return text_cell("not settled", "bad")
+    if figures.may_not_settle:
+        return text_cell(f"at least {at_least(figures.at_least_ms.least)}, or not settled", "unknown")
     if figures.runs_ms is not None:
         return text_cell(duration_range(*figures.runs_ms))
     if figures.at_least_is == "least":

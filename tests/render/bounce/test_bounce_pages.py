@@ -25,6 +25,7 @@ from kstream_plan.render.answers import to_table as bounce_table
 from kstream_plan.render.pages.bounce import bounce_page
 from kstream_plan.render.text.numbers import duration, duration_range
 from kstream_plan.simulation.bounces import Bounces, bounce
+from kstream_plan.simulation.safe_pause import FoundPause
 from tests.helpers import captured_scenarios, plan_cases
 from tests.helpers.goldens import assert_golden
 from tests.helpers.safe_groups import safe_group
@@ -84,6 +85,14 @@ def test_a_pause_has_no_upper_limit_where_a_task_may_start_cold(name: str) -> No
     for way, row in zip(_case(name).played, table.rows, strict=True):
         is_cold = bool(way.most_cold or way.figures.cold_handovers.most)
         assert row.cells[place].items[0].startswith("at least ") == is_cold
+
+
+def test_the_panel_says_of_how_many_restarts_too_few_were_simulated() -> None:
+    found = _case("within-the-time-out")
+    undecided = FoundPause(outcome="undecided", pause_ms=0, restarts=2)
+    cut = replace(found, played=tuple(replace(way, safe_pause=undecided) for way in found.played))
+    [sentence, *_] = bounce_page(cut).sentences
+    assert "The first 2 restarts are safe; all 3 have too many rebalances to simulate." in sentence
 
 
 def test_how_little_a_restart_leaves_of_the_time_out_is_said() -> None:

@@ -97,6 +97,16 @@ def test_why_an_application_is_on_the_list(result: Result, said: str) -> None:
     assert reason(result) == said
 
 
+def test_what_is_likely_nothing_and_may_be_something_is_not_nothing() -> None:
+    times = {"duration_ms_likely": 0, "duration_ms_least": 0, "duration_ms_most": 606_000}
+    pauses = {"max_paused_task_ms_likely": 0, "max_paused_task_ms_least": 0, "max_paused_task_ms_most": 3_000}
+    result = replace(MOVING, settles_surely=True, more_may_follow=False, duration_is="estimate", **times, **pauses)
+    page = fleet_page([result], [result])
+    assert (text(page, "Time left"), text(page, "Longest pause")) == ("none, or up to 10m06s", "0s (0s to 3s)")
+    page = fleet_page([result], [replace(result, duration_is="probes", pauses_are_least=True)])
+    assert (text(page, "Time left"), text(page, "Longest pause")) == ("none, or 10m06s or longer", "unknown")
+
+
 def test_what_may_go_on_has_no_most_and_may_start_cold() -> None:
     surely = replace(MOVING, settles_surely=True, cold_handovers_likely=0, cold_handovers_least=0)
     for more, most, shown in (
