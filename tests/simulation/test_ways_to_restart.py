@@ -18,10 +18,10 @@ from kstream_plan.simulation.bounces import (
     Bounces,
     PlayedWay,
     Way,
-    _other_sides_ms,
     _probes_of_a_surge,
     _worth_sharing,
     bounce,
+    other_sides_ms,
     ways_of,
 )
 from kstream_plan.simulation.safe_pause import FoundPause
@@ -106,7 +106,7 @@ def test_static_members_need_a_session_time_out_above_restart_and_two_heartbeats
 )
 def test_a_restart_near_the_session_time_out_may_come_out_on_either_side(restart_ms: int, sides: bool) -> None:
     config = AssignmentConfig(session_timeout_ms=45_000, heartbeat_interval_ms=3_000)
-    assert _other_sides_ms(config, restart_ms) == ((44_999, 45_001) if sides else ())
+    assert other_sides_ms(config, restart_ms) == ((44_999, 45_001) if sides else ())
 
 
 @pytest.mark.parametrize(("tasks", "probes"), [(0, 0), (1, 1), (4, 2), (5, 3), (101, 51)])
