@@ -152,12 +152,16 @@ def together(parts: Sequence[Progress]) -> Progress:
     return Progress(lag, before, written, restored, tuple(least))
 
 
-def sum_of(series: Sequence[Series]) -> Series:
-    """Return the steps of several, added up; where one that was known before, and is after, is not, the sum is not."""
-    between = []
-    for one in series:
-        known = [step for step, lag in enumerate(one) if lag is not None]
-        between.append(range(known[0], known[-1] + 1) if known else range(0))
+def sum_of(instances: Sequence[InstanceCourse]) -> Series:
+    """Return the steps of several instances, added up.
+
+    Where one that was known before, and is after, is not, the sum is not; nor since one is silent that may be gone.
+    """
+    series, between = [instance.lags for instance in instances], []
+    for instance in instances:
+        known = [step for step, lag in enumerate(instance.lags) if lag is not None]
+        end = STEPS if known and instance.is_silent else max(known, default=-1) + 1
+        between.append(range(min(known, default=0), end))
     sums: list[int | None] = []
     for step in range(STEPS):
         lags = [one[step] for one, there in zip(series, between, strict=True) if step in there]

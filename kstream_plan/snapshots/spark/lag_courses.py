@@ -269,7 +269,7 @@ def _course(
         sum(row["rows"] for row in instances),
         sum(row["copies"] for row in instances),
         together([one.progress for one in found]),
-        sum_of([one.lags for one in found]),
+        sum_of(found),
         tuple(found),
         tuple(of_tasks),
         min(row["begin"] for row in instances) // 1000,

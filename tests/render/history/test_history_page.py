@@ -55,7 +55,7 @@ def courses(draw: st.DrawFn) -> LagCourse:
         )
         for number in range(draw(st.integers(1, 6)))
     )
-    progress, lags = together([instance.progress for instance in instances]), sum_of([one.lags for one in instances])
+    progress, lags = together([instance.progress for instance in instances]), sum_of(instances)
     tasks = (TaskCourse("0_1", 2, draw(COUNTS), draw(RATES)),)
     return LagCourse("orders", 0, DAY_MS, 10, 2 * len(instances), progress, lags, instances, tasks)
 
@@ -132,3 +132,12 @@ def test_who_is_far_behind_and_comes_closer_is_catching_up_and_says_for_how_long
     assert text(2_080_000, 2_080_000, 400.0).startswith("stays behind ")
     assert "that takes an unknown time" in text(2_080_000, 2_080_001, 400.0)
     assert text(NOTABLE, NOTABLE, 400.0).startswith("keeps up ")
+
+
+@given(courses())
+def test_no_step_is_known_in_which_an_instance_is_silent(course: LagCourse) -> None:
+    """Its lag may be anything: that of the others is not that of all."""
+    for instance in course.instances:
+        heard = max((step for step, lag in enumerate(instance.lags) if lag is not None), default=STEPS)
+        if instance.is_silent:
+            assert not any(lag is not None for lag in course.lags[heard + 1 :])
