@@ -6,7 +6,7 @@ import gzip
 import json
 import re
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
@@ -84,12 +84,23 @@ def test_every_round_is_as_it_was_decided(name, rounds):
     assert plan.verdict.kind == "settled"
 
 
+def _is_after(line: bytes, end: datetime) -> bool:
+    """Tell whether a line begins with a time after this one."""
+    try:
+        return datetime.fromisoformat(line.split(b" ", 1)[0].decode()) > end
+    except ValueError:
+        return False
+
+
 @pytest.mark.parametrize(("name", "rounds"), [("K0d", 9), ("K1c", 17)])
 def test_follow_goes_along_with_it(name, rounds, tmp_path, capsys):
     decided, slots = decided_by_leader(REAL / name)
     log = tmp_path / "leader.log"
-    log.write_bytes(gzip.decompress((REAL / name / "leader.log.gz").read_bytes()))
-    end_ms = int(decided[-1][0].timestamp() * 1000) + 1000
+    end = decided[-1][0] + timedelta(seconds=1)  # later it is closed, and its members leave
+    lines = gzip.decompress((REAL / name / "leader.log.gz").read_bytes()).splitlines(keepends=True)
+    newer = next(place for place, line in enumerate(lines) if _is_after(line, end))
+    log.write_bytes(b"".join(lines[:newer]))
+    end_ms = int(end.timestamp() * 1000)
     options = FollowOptions(leader_log=[str(log)])
     course = follow_group(options, planned(REAL / name, slots), SetClock(end_ms))
     assert course is not None
