@@ -100,6 +100,7 @@ class Figures(NamedTuple):
     paused_at_once: int | None = None
     longest_single_pause_ms: int | None = None
     ends: tuple[tuple[int, int], ...] | None = None
+    longest_pause_with_restores_ms: int | None = None
 
 
 def figures_of_plan(document: Mapping[str, Any], group: str) -> Figures:
@@ -119,6 +120,7 @@ def figures_of_plan(document: Mapping[str, Any], group: str) -> Figures:
         paused_at_once(saved),
         saved.plan.figure("longest_pause_ms"),
         tuple(range_of(saved.plan, figure, draws)[1:] for figure in figures),
+        longest_pause(saved.plan, draws).ms,
     )
 
 
@@ -159,8 +161,9 @@ def figures_of_compare(document: Mapping[str, Any], _group: str) -> Figures:
 
 def figures_of_fleet(document: Mapping[str, Any], _group: str) -> Figures:
     names = ("duration_ms", "cold_handovers", "max_paused_task_ms", "moves", "restored_records")
-    duration_ms, *figures = (document[f"{name}_likely"] for name in names)
-    return Figures(duration_ms, document["rebalances"], *figures)
+    duration_ms, cold, pause_ms, moves, records = (document[f"{name}_likely"] for name in names)
+    rebalances = document["rebalances"]
+    return Figures(duration_ms, rebalances, cold, None, moves, records, longest_pause_with_restores_ms=pause_ms)
 
 
 def figures_of_why(document: Mapping[str, Any], _group: str) -> Figures:
