@@ -16,7 +16,7 @@ from kstream_plan.snapshots.leader_log.begun_rebalances import begun_after_each,
 from kstream_plan.snapshots.leader_log.copy_ages import copies_since
 from kstream_plan.snapshots.leader_log.decisions import decision_of, moved_tasks
 from kstream_plan.snapshots.leader_log.generations import FoundDecision, LoggedGeneration, generations_of
-from kstream_plan.snapshots.leader_log.log_ends import application_of_thread, ends_of
+from kstream_plan.snapshots.leader_log.log_ends import ends_of
 from kstream_plan.snapshots.leader_log.log_files import StandardInput, each_log
 from kstream_plan.snapshots.leader_log.log_times import Moment
 from kstream_plan.snapshots.leader_log.logged_settings import (
@@ -26,7 +26,7 @@ from kstream_plan.snapshots.leader_log.logged_settings import (
     settings_of,
 )
 from kstream_plan.snapshots.leader_log.message_values import Gap, Joined, Joining, LogPlace, Split
-from kstream_plan.snapshots.leader_log.naming import application_of, client_of, hosts_of
+from kstream_plan.snapshots.leader_log.naming import application_of, application_of_thread, client_of, hosts_of
 from kstream_plan.snapshots.leader_log.other_logs import LogKind, other_log
 from kstream_plan.snapshots.leader_log.records import IN_ONE_LINE, Record, read_records
 from kstream_plan.snapshots.leader_log.rows import Names, row_of, time_text

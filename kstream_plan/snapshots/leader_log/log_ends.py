@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 
 from kstream_plan.snapshots.leader_log.generations import LoggedGeneration
 from kstream_plan.snapshots.leader_log.log_times import Moment
 from kstream_plan.snapshots.leader_log.message_values import Ended, Joined, Joining
+from kstream_plan.snapshots.leader_log.naming import application_of_thread
 from kstream_plan.snapshots.leader_log.records import Record
-
-#: A stream thread, by Kafka's own names, and what belongs to it.
-_THREAD = re.compile(r"(?P<application>.+)-[0-9a-f]{8}-[0-9a-f-]{27}-StreamThread-\d+(?:-consumer)?")
-
-
-def application_of_thread(name: str | None) -> str | None:
-    """Return the application of a stream thread, or of its consumer, by Kafka's own names; ``None``: not known."""
-    match = _THREAD.fullmatch(name or "")
-    return match["application"] if match else None
 
 
 def ends_of(applications: Mapping[str, Sequence[LoggedGeneration]], records: Iterable[Record]) -> dict[str, Moment]:
@@ -37,23 +28,19 @@ def ends_of(applications: Mapping[str, Sequence[LoggedGeneration]], records: Ite
         for thread in (generation.thread, *(each.rpartition("-consumer-")[0] for each in generation.consumer_ids))
         if thread
     }
-    newest: dict[str, Moment] = {}
-    told_in: dict[str, set[str]] = defaultdict(set)
-    unnamed: list[Record] = []
-    for record in records:
-        name = _application(record, applications, threads)
+    named = [(record, _application(record, applications, threads)) for record in records]
+    names_in: dict[str, set[str]] = defaultdict(set)
+    for record, name in named:
         if name is not None:
-            told_in[record.place.file].add(name)
-            if record.at is not None:
-                newest[name] = max(record.at, newest.get(name, record.at))
-        elif isinstance(record.message, Ended) and record.at is not None:
-            unnamed.append(record)
+            names_in[record.place.file].add(name)
     for name, generations in applications.items():
         for generation in generations:
-            told_in[generation.place.file].add(name)
-    for record in unnamed:
-        if len(told_in[record.place.file]) == 1 and record.at is not None:
-            (name,) = told_in[record.place.file]
+            names_in[generation.place.file].add(name)
+    newest: dict[str, Moment] = {}
+    for record, name in named:
+        if name is None and isinstance(record.message, Ended) and len(names_in[record.place.file]) == 1:
+            (name,) = names_in[record.place.file]  # noqa: PLW2901 - it is the only one there
+        if name is not None and record.at is not None:
             newest[name] = max(record.at, newest.get(name, record.at))
     return newest
 

@@ -14,6 +14,8 @@ from kstream_plan.snapshots.leader_log.records import Record
 from kstream_plan.snapshots.rows.fields import printable
 
 _CONSUMER = re.compile(r"(?P<client>.+)-StreamThread-\d+-consumer-[0-9a-fA-F-]{36}")
+#: A stream thread of an application without ``client.id``, and its consumer.
+_THREAD = re.compile(r"(?P<application>.+)-[0-9a-f]{8}-[0-9a-f-]{27}-StreamThread-\d+(?:-consumer)?")
 _LOG_ENDINGS = re.compile(r"(?:\.(?:gz|log|txt|jsonl?|out|\d+))+\Z")
 
 
@@ -30,6 +32,12 @@ def application_of(generation: LoggedGeneration) -> str | None:
             if client and client.endswith(f"-{process_id}"):
                 return client.removesuffix(f"-{process_id}")
     return None
+
+
+def application_of_thread(name: str | None) -> str | None:
+    """Return the application of a stream thread, or of its consumer, by Kafka's own names; ``None``: not known."""
+    match = _THREAD.fullmatch(name or "")
+    return match["application"] if match else None
 
 
 def hosts_of(generations: Sequence[LoggedGeneration], records: Iterable[Record]) -> dict[str, str]:
