@@ -32,30 +32,34 @@ def restoring_starts(
     rates, changes = snapshot.rates, [pace for pace in paces if isinstance(pace, RestoreRate)]
     starts = list(_starts(group, rounds, any_rate=rates.any_restore or bool(changes)))
     index, restored_ms = snapshot.state.group.instance_index, dict[tuple[WorkId, int], int]()
-    of_instance: defaultdict[str, list[tuple[int, int, WorkId]]] = defaultdict(list)
+    starts_of: defaultdict[str, list[tuple[int, int, WorkId]]] = defaultdict(list)
     last_ms, given_up_ms = dict[WorkId, int](), dict[tuple[WorkId, int], int]()
     for _, at_ms, step in starts:
-        of_instance[step.to.process_id].append((at_ms, step.restore_records or 0, step.task_id))
+        starts_of[step.to.process_id].append((at_ms, step.restore_records or 0, step.task_id))
         if step.task_id in last_ms:
             given_up_ms[step.task_id, last_ms[step.task_id]] = at_ms
         last_ms[step.task_id] = at_ms
-    for process_id, of in of_instance.items():
-        first = rates.restore_rate(index.get(process_id, len(index)))
-        later = [(pace.at_ms, pace.per_second) for pace in changes if process_id in (pace.process_ids or (process_id,))]
-        restored_ms |= restored_at_ms(of, ((0, first), *later), given_up_ms)
+    for process_id, its_starts in starts_of.items():
+        first_rate = rates.restore_rate(index.get(process_id, len(index)))
+        its_changes = (pace for pace in changes if not pace.process_ids or process_id in pace.process_ids)
+        its_rates = [(0, first_rate), *((pace.at_ms, pace.per_second) for pace in its_changes)]
+        restored_ms |= restored_at_ms(its_starts, its_rates, given_up_ms)
+    warm = []
+    for number, at_ms, step in starts:
+        until_ms = restored_ms.get((step.task_id, at_ms))
+        lasts_ms = None if until_ms is None else until_ms - at_ms
+        if step.caught_up:
+            records = step.restore_records or 0
+            warm.append(RestoringStart(step.task_id, step.to.process_id, number, at_ms, records, lasts_ms))
+    return tuple(start for start in warm if _restores_long(start, group))
 
-    def restoring() -> Iterator[RestoringStart]:
-        for number, at_ms, step in starts:
-            if not step.caught_up:
-                continue
-            records, until_ms = step.restore_records or 0, restored_ms.get((step.task_id, at_ms))
-            lasts_ms = None if until_ms is None else until_ms - at_ms
-            whole = group.tasks[group.task_index[step.task_id]].end_offset_sum
-            begins_anew = records > POLL_RECORDS and 2 * records >= whole
-            if begins_anew if lasts_ms is None else lasts_ms >= NOTABLE_MS:
-                yield RestoringStart(step.task_id, step.to.process_id, number, at_ms, records, lasts_ms)
 
-    return tuple(restoring())
+def _restores_long(start: RestoringStart, group: Group) -> bool:
+    """Tell whether a start restores for longer than a hand-over takes anyway."""
+    if start.restores_ms is not None:
+        return start.restores_ms >= NOTABLE_MS
+    whole = group.tasks[group.task_index[start.task_id]].end_offset_sum
+    return start.records > POLL_RECORDS and 2 * start.records >= whole
 
 
 def restores_within_limit(starts: Sequence[RestoringStart]) -> tuple[Note, ...]:

@@ -193,12 +193,11 @@ def test_a_task_restores_first_at_the_rate_that_the_scenario_has_when_it_starts(
 
 
 @pytest.mark.parametrize(("number", "design", "restoring_ms"), [(16070, "learner", 10_000), (16710, "streams", 97_805)])
-def test_how_long_a_task_restores_first_is_known_where_nobody_can_plan_on_from_the_end(
+def test_plans_without_rates_at_their_end_tell_how_long_a_task_restores_first(
     number: int, design: str, restoring_ms: int
 ) -> None:
-    """The end would have rates of its own."""
-    of = case(number)
-    made = plan(of.snapshot, of.options, scenario=of.scenario)
+    recorded = case(number)
+    made = plan(recorded.snapshot, recorded.options, scenario=recorded.scenario)
     assert (made.design, made.end, made.figure("max_restoring_first_ms")) == (design, None, restoring_ms)
     assert longest_pause(made).most_ms is not None
 

@@ -108,7 +108,7 @@ def wait_until(options: WaitOptions, clock: Clock) -> bool:
     """
     last: tuple[Answer, str] | None = None
     since_ms: int | None = None
-    rebalanced: object = None
+    last_decision: object = None
     with live_group(options) as ask:
         warnings = set[str]()
         for poll in polls(
@@ -117,11 +117,11 @@ def wait_until(options: WaitOptions, clock: Clock) -> bool:
             every_ms=options.every_ms,
             give_up_after_ms=options.give_up_after,
         ):
-            state, newest = poll.answer or (_state_without_answer(poll.problem), None)
+            state, decision = poll.answer or (_state_without_answer(poll.problem), None)
             if state.answer is not Answer.YES:
                 since_ms = None
-            elif since_ms is None or newest != rebalanced:
-                since_ms, rebalanced = poll.at_ms, newest
+            elif since_ms is None or decision != last_decision:
+                since_ms, last_decision = poll.at_ms, decision
             remaining_ms = 0 if since_ms is None else (options.hold_for or 0) - (poll.at_ms - since_ms)
             sentence = _sentence(options, state, remaining_ms)
             statement = state.answer, _DURATION.sub("", sentence)

@@ -41,27 +41,23 @@ class TargetHoldings:
             for consumers in group.consumers_of
         ]
         return Target(
-            tuple(tuple(task for task in of.active if group.stateful_flags[task]) for of in of_instances),
-            tuple(of.standby for of in of_instances),
+            tuple(tuple(task for task in held.active if group.stateful_flags[task]) for held in of_instances),
+            tuple(held.standby for held in of_instances),
         )
 
     def decided(self, held: Holdings) -> Holdings:
         """Return what everybody who holds this is to run, with the standbys that go on beside it."""
-        both = zip(self._active.stateful, held.stateful, self._active_of, strict=True)
-        stateful = [
-            Holding(
-                to.active,
-                of.standby if here.isdisjoint(of.standby) else tuple(task for task in of.standby if task not in here),
-            )
-            for to, of, here in both
-        ]
-        return replace(self._active, stateful=tuple(stateful))
+        by_consumer = zip(self._active.stateful, held.stateful, self._active_of, strict=True)
+        stateful = tuple([Holding(wanted.active, _without(now.standby, active)) for wanted, now, active in by_consumer])
+        return replace(self._active, stateful=stateful)
 
     def queued(self, held: Holdings) -> int:
         """Return how many tasks do not run where they are to."""
         owners = self._active.owners
         stateful = zip(self._active.stateful, held.stateful, strict=True)
-        moving = sum(len({*to.active}.difference(of.active)) for to, of in stateful if to.active != of.active)
+        moving = sum(
+            len({*wanted.active}.difference(now.active)) for wanted, now in stateful if wanted.active != now.active
+        )
         return moving + int(((owners != held.owners) & (owners != NOBODY)).sum())
 
     @cached_property
@@ -71,14 +67,21 @@ class TargetHoldings:
     @cached_property
     def _active_of(self) -> Sequence[frozenset[int]]:
         """By consumer, what its instance is to run."""
-        of_instances = [frozenset(t for c in of for t in self.wanted[c].active) for of in self.group.consumers_of]
+        of_instances = [
+            frozenset(task for consumer in consumers for task in self.wanted[consumer].active)
+            for consumers in self.group.consumers_of
+        ]
         return [of_instances[instance] for instance in self.group.instance_of]
+
+
+def _without(tasks: tuple[int, ...], others: frozenset[int]) -> tuple[int, ...]:
+    return tasks if others.isdisjoint(tasks) else tuple(task for task in tasks if task not in others)
 
 
 def target_holdings(group: Group, broker: GroupCoordinator, number: Sequence[int]) -> TargetHoldings:
     """Return the broker's newest target; ``number`` gives the group's number of each of the broker's tasks."""
     wanted = [Holding()] * len(group.consumer_ids)
-    for member_id, of in broker.targets.items():
+    for member_id, target in broker.targets.items():
         if member_id in broker.members:
-            wanted[consumer_of(group, broker, member_id)] = as_holding(number, of.active, of.standby)
+            wanted[consumer_of(group, broker, member_id)] = as_holding(number, target.active, target.standby)
     return TargetHoldings(group=group, targets=broker.targets, wanted=wanted)

@@ -84,8 +84,8 @@ def test_a_figure_is_what_the_rounds_give(path: tuple[str | int, ...], value: ob
 
 @pytest.mark.parametrize("path", ["round", "at_ms", "records", "process_id"])
 def test_what_restores_first_starts_so_in_the_rounds(path: str) -> None:
-    of = case(16070)
-    text = plan_json(plan(of.snapshot, of.options, scenario=of.scenario))
+    recorded = case(16070)
+    text = plan_json(plan(recorded.snapshot, recorded.options, scenario=recorded.scenario))
     value = "x" if path == "process_id" else 7
     assert _refused(_edited(text, ("restoring_starts", 0, path), value)) == (
         "restoring_starts[0] is no start of the plan that counts as caught up"
