@@ -84,9 +84,11 @@ def _loaded_then(name: str) -> Assign:
         laws: Laws = NEWEST,
         target: TargetNow = NO_TARGET,
     ) -> Assignment:
-        following = {"target": target} if name == FOLLOWS_A_FILE else {}
-        decided: Assignment = import_module(module_of(name)).assign(state, config, previous, laws=laws, **following)
-        return decided
+        target_argument = {"target": target} if name == FOLLOWS_A_FILE else {}
+        assignment: Assignment = import_module(module_of(name)).assign(
+            state, config, previous, laws=laws, **target_argument
+        )
+        return assignment
 
     return assign
 

@@ -126,17 +126,19 @@ class _Columns(NamedTuple):
 
 def _columns(group: Group, tasks: Iterable[Placeable]) -> _Columns:
     """Take the tasks one by one and keep none of them: so many objects at once are much work for the collector."""
-    found, places, instances, cold, special = list[int](), list[int](), list[int](), list[Costs](), list[Costs]()
-    for number, one in enumerate(tasks):
-        found.append(one.task)
-        cold.append(one.cold)
-        places.extend(repeat(number, len(one.special)))
-        instances.extend(one.special)
-        special.extend(one.special.values())
+    task_numbers, places, instances, cold, special = list[int](), list[int](), list[int](), list[Costs](), list[Costs]()
+    for number, placeable in enumerate(tasks):
+        task_numbers.append(placeable.task)
+        cold.append(placeable.cold)
+        places.extend(repeat(number, len(placeable.special)))
+        instances.extend(placeable.special)
+        special.extend(placeable.special.values())
     numbers: dict[str, int] = {}
-    row = np.array([numbers.setdefault(group.subtopologies[task], len(numbers)) for task in found], dtype=np.int64)
-    task, place, instance = (np.array(of, dtype=np.int64) for of in (found, places, instances))
-    base = len(found) + 1
+    row = np.array(
+        [numbers.setdefault(group.subtopologies[task], len(numbers)) for task in task_numbers], dtype=np.int64
+    )
+    task, place, instance = (np.array(column, dtype=np.int64) for column in (task_numbers, places, instances))
+    base = len(task_numbers) + 1
     price = [records * base + moves for records, moves in special]
     cells, own_cell = np.unique(row[place] * len(group.instances) + instance, return_inverse=True)
     cold_order = _TIES * spread_order(task)
@@ -200,7 +202,7 @@ class _Search:
         rows = self._shares()
         for row, size in self._sizes.items():
             rounded_down = size // len(self._capacities)
-            rows[row] = _within(rows[row], rounded_down, rounded_down + self._factor)
+            rows[row] = _narrowed_to(rows[row], rounded_down, rounded_down + self._factor)
         return self._flow(rows)
 
     def _shares(self) -> _Rows:
@@ -221,8 +223,8 @@ class _Search:
             least, most = min(counts[row]), max(counts[row])
             if most - least > self._factor:
                 middle = (least + most - self._factor - 1) // 2
-                lower_half = _within(bounds, 0, middle + self._factor)
-                upper_half = _within(bounds, middle + 1, most)
+                lower_half = _narrowed_to(bounds, 0, middle + self._factor)
+                upper_half = _narrowed_to(bounds, middle + 1, most)
                 return [{**flow.rows, row: lower_half}, {**flow.rows, row: upper_half}]
         return []
 
@@ -233,7 +235,7 @@ class _Search:
         network, arcs = Network(4), self._columns
         instances, pools = network.nodes(len(self._capacities)), network.nodes(len(rows) - 1)
         tasks, cells = network.nodes(self._number, 1), network.nodes(len(arcs.cells))
-        own = network.arcs(
+        own_arcs = network.arcs(
             arcs.own_place + tasks.start,
             arcs.own_cell + cells.start,
             1,
@@ -243,16 +245,16 @@ class _Search:
         slots = self._cells(network, rows, pools, cells, instances)
         self._sinks(network, rows[_INSTANCES], instances)
         self._arcs += len(network.tails)
-        found = network.cheapest()
-        if found is None:
+        flow = network.cheapest()
+        if flow is None:
             return None
-        units, costs = found
-        used = np.flatnonzero(units[own.start : own.stop])
+        units, costs = flow
+        used = np.flatnonzero(units[own_arcs.start : own_arcs.stop])
         placement = dict(zip(arcs.task[arcs.own_place[used]].tolist(), arcs.own_instance[used].tolist(), strict=True))
         places = np.flatnonzero(units[cold.start : cold.stop])
         by_slot = units[slots.start : slots.stop].reshape(len(pools), len(instances))
-        for row, of in _by(zip(arcs.row[places].tolist(), arcs.task[places].tolist(), strict=True)).items():
-            placement.update(zip(of, np.repeat(np.arange(len(instances)), by_slot[row]).tolist(), strict=True))
+        for row, row_tasks in _grouped(zip(arcs.row[places].tolist(), arcs.task[places].tolist(), strict=True)).items():
+            placement.update(zip(row_tasks, np.repeat(np.arange(len(instances)), by_slot[row]).tolist(), strict=True))
         return _Flow(placement, costs, rows)
 
     def _cells(self, network: Network, rows: _Rows, pools: range, cells: range, instances: range) -> range:
@@ -290,12 +292,14 @@ def soft_bounds(network: Network, node: int, sink: int, lower: int, upper: int, 
     network.arc(node, sink, most, (2, *rest))
 
 
-def _within(bounds: ActiveShares, lower: int, upper: int) -> ActiveShares:
-    return ActiveShares(tuple(max(lower, one) for one in bounds.lower), tuple(min(upper, one) for one in bounds.upper))
+def _narrowed_to(bounds: ActiveShares, lower: int, upper: int) -> ActiveShares:
+    return ActiveShares(
+        tuple(max(lower, share) for share in bounds.lower), tuple(min(upper, share) for share in bounds.upper)
+    )
 
 
-def _by(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = defaultdict(list)
-    for key, value in pairs:
-        found[key].append(value)
-    return found
+def _grouped(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
+    tasks_of: dict[int, list[int]] = defaultdict(list)
+    for row, task in pairs:
+        tasks_of[row].append(task)
+    return tasks_of

@@ -89,32 +89,34 @@ def assign(
     group = state.group
     if previous is not None and previous[0].group is not group:
         previous = None
-    begun = (previous and _carried_on(state, config, *previous)) or _afresh(state, config)
-    owner, standbys = begun.owner, begun.standbys
-    run_by, held = dict(owner), dict(standbys)
-    for one in begun.unsettled:
-        run_by[one.task] = runs_now(one, owner[one.task])
-        held[one.task] = standbys_now(one, run_by[one.task], owner[one.task], standbys[one.task])
-    moves, loads = active_moves(begun.unsettled, run_by, owner), _counts(group, run_by)
+    start = (previous and _carried_on(state, config, *previous)) or _afresh(state, config)
+    owner, standbys = start.owner, start.standbys
+    run_by, standbys_by_task = dict(owner), dict(standbys)
+    for prospect in start.unsettled_tasks:
+        run_by[prospect.task] = runs_now(prospect, owner[prospect.task])
+        standbys_by_task[prospect.task] = standbys_now(
+            prospect, run_by[prospect.task], owner[prospect.task], standbys[prospect.task]
+        )
+    moves, loads = active_moves(start.unsettled_tasks, run_by, owner), _counts(group, run_by)
     if moves:
-        ordered = by_relief(moves, loads, group.capacities)
-        under_way = movements("active", ordered, held, config.max_warmup_replicas)
+        moves_in_order = by_relief(moves, loads, group.capacities)
+        under_way = movements("active", moves_in_order, standbys_by_task, config.max_warmup_replicas)
     else:
-        ordered = []
-        under_way = _standbys_under_way(group, config, begun, held)
-    stateful = _holdings(group, run_by, held, under_way)
-    instances = Holdings(stateful, group.stateless, begun.stateless)
-    missing = config.num_standby_replicas - (len(group.instances) - 1)
+        moves_in_order = []
+        under_way = _standbys_under_way(group, config, start, standbys_by_task)
+    stateful = _holdings(group, run_by, standbys_by_task, under_way)
+    instances = Holdings(stateful, group.stateless, start.stateless)
+    short_by = config.num_standby_replicas - (len(group.instances) - 1)
     return Assignment(
         instances=instances,
         consumers=split(state, instances, previous),
         probing_rebalance=bool(under_way),
-        target=begun.target,
+        target=start.target,
         movements=Movements.of(under_way),
-        short_standbys=tuple((task, missing) for task in group.stateful) if missing > 0 else (),
-        warnings=begun.warnings,
+        short_standbys=tuple((task, short_by) for task in group.stateful) if short_by > 0 else (),
+        warnings=start.warnings,
         keeps_stateless=True,
-        notes=_order(ordered, loads, group.capacities, config),
+        notes=_order(moves_in_order, loads, group.capacities, config),
     )
 
 
@@ -128,7 +130,7 @@ class _Begun(NamedTuple):
     owner: Mapping[int, int]
     standbys: Mapping[int, tuple[int, ...]]
     stateless: Owners
-    unsettled: Sequence[Prospect]
+    unsettled_tasks: Sequence[Prospect]
     warnings: tuple[Note, ...]
 
 
@@ -138,80 +140,84 @@ def _afresh(state: GroupState, config: AssignmentConfig) -> _Begun:
 
     group = state.group
     stateful = list(prospects(state, config, group.stateful))
-    found = cheapest_target(group, config, stateful)
+    cheapest = cheapest_target(group, config, stateful)
     return _Begun(
         target=Target(
-            _by_instance(group, found.owner.items()),
-            _by_instance(group, ((task, i) for task, of in found.standbys.items() for i in of)),
+            _by_instance(group, cheapest.owner.items()),
+            _by_instance(group, ((task, i) for task, instances in cheapest.standbys.items() for i in instances)),
         ),
-        owner=found.owner,
-        standbys=found.standbys,
-        stateless=_stateless(state, config, found.owner),
-        unsettled=stateful,
-        warnings=_warnings(group, found),
+        owner=cheapest.owner,
+        standbys=cheapest.standbys,
+        stateless=_stateless(state, config, cheapest.owner),
+        unsettled_tasks=stateful,
+        warnings=_warnings(group, cheapest),
     )
 
 
-def _carried_on(state: GroupState, config: AssignmentConfig, before: GroupState, decided: Assignment) -> _Begun | None:
+def _carried_on(
+    state: GroupState, config: AssignmentConfig, previous_state: GroupState, previous: Assignment
+) -> _Begun | None:
     """Take the target from the decision before, if what has changed since favours no rival (see above)."""
     group = state.group
-    owner_of, standbys_of = owners(group, decided.target), standby_instances(group, decided.target)
+    owner_of, standbys_of = owners(group, previous.target), standby_instances(group, previous.target)
     owner = {task: owner_of[task] for task in group.stateful}
     standbys = {task: standbys_of[task] for task in group.stateful}
-    changed = state.changed_since(before)
-    found = list(prospects(state, config, changed))
-    for was, one in zip(prospects(before, config, changed), found, strict=True):
-        if not still_cheapest(was, one, owner[one.task], standbys[one.task]):
+    changed_tasks = state.changed_since(previous_state)
+    unsettled_tasks = list(prospects(state, config, changed_tasks))
+    for was, prospect in zip(prospects(previous_state, config, changed_tasks), unsettled_tasks, strict=True):
+        if not still_cheapest(was, prospect, owner[prospect.task], standbys[prospect.task]):
             return None
-    elsewhere = set(decided.movements.tasks)
-    for held, wanted in zip(decided.instances, decided.target.standby, strict=True):
-        elsewhere.update(set(held.standby).symmetric_difference(wanted))
-    found += prospects(state, config, sorted(elsewhere.difference(changed)))
+    moving_tasks = set(previous.movements.tasks)
+    for holding, target_standbys in zip(previous.instances, previous.target.standby, strict=True):
+        moving_tasks.update(set(holding.standby).symmetric_difference(target_standbys))
+    unsettled_tasks += prospects(state, config, sorted(moving_tasks.difference(changed_tasks)))
     return _Begun(
-        target=decided.target,
+        target=previous.target,
         owner=owner,
         standbys=standbys,
-        stateless=_stateless(state, config, owner, decided),
-        unsettled=sorted(found, key=lambda one: one.task),
-        warnings=decided.warnings,
+        stateless=_stateless(state, config, owner, previous),
+        unsettled_tasks=sorted(unsettled_tasks, key=lambda prospect: prospect.task),
+        warnings=previous.warnings,
     )
 
 
 def _standbys_under_way(
-    group: Group, config: AssignmentConfig, begun: _Begun, held: Mapping[int, tuple[int, ...]]
+    group: Group, config: AssignmentConfig, start: _Begun, standbys_by_task: Mapping[int, tuple[int, ...]]
 ) -> tuple[Movement, ...]:
     """PendingMove the standbys; they get no warm-ups before every task runs, or starts now, where it is to."""
     loads = [0] * len(group.instances)
-    for instances in held.values():
+    for instances in standbys_by_task.values():
         for instance in instances:
             loads[instance] += 1
-    ordered = by_relief(standby_moves(begun.unsettled, held, begun.standbys), loads, group.capacities)
-    all_there = all(one.running in (None, begun.owner[one.task]) for one in begun.unsettled)
-    return movements("standby", ordered, held, config.max_warmup_replicas if all_there else 0)
+    moves_in_order = by_relief(
+        standby_moves(start.unsettled_tasks, standbys_by_task, start.standbys), loads, group.capacities
+    )
+    all_there = all(prospect.running in (None, start.owner[prospect.task]) for prospect in start.unsettled_tasks)
+    return movements("standby", moves_in_order, standbys_by_task, config.max_warmup_replicas if all_there else 0)
 
 
 def _stateless(
-    state: GroupState, config: AssignmentConfig, owner: Mapping[int, int], decided: Assignment | None = None
+    state: GroupState, config: AssignmentConfig, owner: Mapping[int, int], previous: Assignment | None = None
 ) -> Owners:
-    """Return where the stateless tasks run; if all are where they were ``decided`` to be, they stay."""
+    """Return where the stateless tasks run; if all are where the ``previous`` decision has them, they stay."""
     group = state.group
     if not group.stateless:
         return no_owners(group)
     run_by = _run_stateless(state)
-    if decided is not None and np.array_equal(run_by, before := Holdings.of(group, decided.instances).owners):
-        return before
+    if previous is not None and np.array_equal(run_by, owners_before := Holdings.of(group, previous.instances).owners):
+        return owners_before
     from kstream_plan.assignors.balanced.target import place_stateless  # noqa: PLC0415 - takes a while
 
-    known = {task: i for task, i in zip(group.stateless, run_by.tolist(), strict=True) if i != NOBODY}
-    placed = place_stateless(group, config, known, _counts(group, owner))
+    current_owners = {task: i for task, i in zip(group.stateless, run_by.tolist(), strict=True) if i != NOBODY}
+    placed = place_stateless(group, config, current_owners, _counts(group, owner))
     return np.array([placed[task] for task in group.stateless], dtype=run_by.dtype)
 
 
 def _run_stateless(state: GroupState) -> Owners:
     """Return the instance that runs each stateless task, or has just given it up."""
     owners = Holdings.of(state.group, state.holdings).owners
-    of = np.array([*state.group.instance_of, NOBODY], dtype=owners.dtype)  # the last one is nobody's
-    run_by = of[np.where(owners < NOBODY, revoked_by(owners), owners)]
+    instance_of = np.array([*state.group.instance_of, NOBODY], dtype=owners.dtype)  # the last one is nobody's
+    run_by = instance_of[np.where(owners < NOBODY, revoked_by(owners), owners)]
     for place, task in enumerate(state.group.stateless) if state.revoked else ():
         run_by[place] = state.revoked.get(task, run_by[place])
     return run_by
@@ -230,51 +236,51 @@ def _holdings(
     warmups = ((movement.task, movement.destination) for movement in movements if movement.warmup)
     roles = (
         _by_instance(group, active.items()),
-        _by_instance(group, ((task, instance) for task, of in standbys.items() for instance in of)),
+        _by_instance(group, ((task, instance) for task, instances in standbys.items() for instance in instances)),
         _by_instance(group, warmups),
     )
-    return tuple(Holding(*held) for held in zip(*roles, strict=True))
+    return tuple(Holding(*tasks_by_role) for tasks_by_role in zip(*roles, strict=True))
 
 
 def _by_instance(group: Group, places: Iterable[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
-    found: list[list[int]] = [[] for _ in group.instances]
+    tasks_of: list[list[int]] = [[] for _ in group.instances]
     for task, instance in places:
-        found[instance].append(task)
-    return tuple(tuple(sorted(tasks)) for tasks in found)
+        tasks_of[instance].append(task)
+    return tuple(tuple(sorted(tasks)) for tasks in tasks_of)
 
 
-def _warnings(group: Group, found: CheapestTarget) -> tuple[Note, ...]:
+def _warnings(group: Group, target: CheapestTarget) -> tuple[Note, ...]:
     """Name what the target cannot keep to."""
     warnings = []
-    if found.crowded:
-        names = tuple(str(group.tasks[task].task_id) for task in found.crowded)
+    if target.crowded:
+        names = tuple(str(group.tasks[task].task_id) for task in target.crowded)
         message = (
             f"{len(names)} tasks have copies on instances that share a client tag or a rack, which should keep them "
             "apart"
         )
         warnings.append(Note("tags-short", message, names))
-    if found.uneven:
-        ids = tuple(group.instances[instance].process_id for instance in found.uneven)
+    if target.uneven:
+        ids = tuple(group.instances[instance].process_id for instance in target.uneven)
         message = f"{len(ids)} instances hold more or fewer copies than their share: no standby may move there or away"
         warnings.append(Note("copies-uneven", message, ids))
-    if not found.proven:
+    if not target.proven:
         message = "There are too many balanced assignments to try them all: another target might restore less"
         warnings.append(Note("target-not-proven", message))
     return tuple(warnings)
 
 
 def _order(
-    ordered: Sequence[PendingMove], loads: Sequence[int], capacities: Sequence[int], config: AssignmentConfig
+    moves: Sequence[PendingMove], loads: Sequence[int], capacities: Sequence[int], config: AssignmentConfig
 ) -> tuple[Note, ...]:
     """Say what the order of the moves gains over Kafka's own."""
     at_once = config.max_warmup_replicas
-    if len(ordered) <= at_once:
+    if len(moves) <= at_once:
         return ()
-    ours, kafkas = (
-        probes_until_relieved(order, loads, capacities, at_once) for order in (ordered, in_kafkas_order(ordered))
+    probes, kafkas = (
+        probes_until_relieved(order, loads, capacities, at_once) for order in (moves, in_kafkas_order(moves))
     )
     message = (
-        f"The busiest instance is relieved first, after {ours} of {-(-len(ordered) // at_once)} probes; in Kafka's "
+        f"The busiest instance is relieved first, after {probes} of {-(-len(moves) // at_once)} probes; in Kafka's "
         f"order (fewest caught-up instances, then by task) after {kafkas}"
     )
     return (Note("order-of-moves", message),)

@@ -9,80 +9,86 @@ from kstream_plan.assignors.balanced.task_costs import Prospect
 from kstream_plan.model import Movement
 
 
-def runs_now(one: Prospect, target: int) -> int:
+def runs_now(prospect: Prospect, target: int) -> int:
     """Return the target's instance if nobody is further, else the most caught-up one."""
-    home = one.home
-    return target if home is None or one.rank(target) <= one.rank(home) else home
+    home = prospect.home
+    return target if home is None or prospect.rank(target) <= prospect.rank(home) else home
 
 
-def standbys_now(one: Prospect, active: int, owner: int, standbys: Sequence[int]) -> tuple[int, ...]:
+def standbys_now(prospect: Prospect, active: int, owner: int, standbys: Sequence[int]) -> tuple[int, ...]:
     """Return the next most caught-up instances, as many as the target has, sorted.
 
     Among equals: the one that is to run the task, the target's standbys, those that are standbys now, by instance;
     while the task is not there yet, those that are standbys now come before the target's.
 
     Args:
-        one: the task's copies.
+        prospect: the task's copies.
         active: the instance that runs it now.
         owner: the instance that is to run it.
         standbys: the instances that are to hold its standbys.
     """
-    there = one.copies.get(owner) == "active"
+    at_home = prospect.copies.get(owner) == "active"
 
     def key(instance: int) -> tuple[int, bool, bool, bool, int]:
-        wanted, held = instance in standbys, one.copies.get(instance) == "standby"
-        first, second = (wanted, held) if there else (held, wanted)
-        return one.rank(instance), instance != owner, not first, not second, instance
+        in_target, is_standby = instance in standbys, prospect.copies.get(instance) == "standby"
+        first, second = (in_target, is_standby) if at_home else (is_standby, in_target)
+        return prospect.rank(instance), instance != owner, not first, not second, instance
 
     if not standbys:
         return ()
-    nearest = sorted({*one.ranks, owner, *standbys} - {active}, key=key)
+    nearest = sorted({*prospect.ranks, owner, *standbys} - {active}, key=key)
     return tuple(sorted(nearest[: len(standbys)]))
 
 
-def active_moves(found: Iterable[Prospect], run_by: Mapping[int, int], owner: Mapping[int, int]) -> list[PendingMove]:
+def active_moves(
+    prospects: Iterable[Prospect], run_by: Mapping[int, int], owner: Mapping[int, int]
+) -> list[PendingMove]:
     """Return the moves of the tasks that run elsewhere than they are to."""
-    return [_move(one, run_by[one.task], owner[one.task]) for one in found if run_by[one.task] != owner[one.task]]
+    return [
+        _move(prospect, run_by[prospect.task], owner[prospect.task])
+        for prospect in prospects
+        if run_by[prospect.task] != owner[prospect.task]
+    ]
 
 
 def standby_moves(
-    found: Iterable[Prospect], now: Mapping[int, tuple[int, ...]], wanted: Mapping[int, tuple[int, ...]]
+    prospects: Iterable[Prospect], current: Mapping[int, tuple[int, ...]], target: Mapping[int, tuple[int, ...]]
 ) -> list[PendingMove]:
     """Return the moves of the standbys that are elsewhere than they are to be."""
     return [
-        _move(one, source, destination)
-        for one in found
+        _move(prospect, source, destination)
+        for prospect in prospects
         for source, destination in zip(
-            [i for i in now[one.task] if i not in wanted[one.task]],
-            [i for i in wanted[one.task] if i not in now[one.task]],
+            [i for i in current[prospect.task] if i not in target[prospect.task]],
+            [i for i in target[prospect.task] if i not in current[prospect.task]],
             strict=True,
         )
     ]
 
 
-def _move(one: Prospect, source: int, destination: int) -> PendingMove:
+def _move(prospect: Prospect, source: int, destination: int) -> PendingMove:
     return PendingMove(
-        task=one.task,
+        task=prospect.task,
         source=source,
         destination=destination,
-        restore=one.rank(destination),
-        caught_up=sum(not behind for behind in one.ranks.values()),
-        begun=bool(one.copies.get(destination)),
+        restore=prospect.rank(destination),
+        caught_up=sum(not restore for restore in prospect.ranks.values()),
+        is_begun=bool(prospect.copies.get(destination)),
     )
 
 
 def movements(
-    kind: str, ordered: Iterable[PendingMove], standbys: Mapping[int, tuple[int, ...]], budget: int
+    kind: str, moves: Iterable[PendingMove], standbys: Mapping[int, tuple[int, ...]], budget: int
 ) -> tuple[Movement, ...]:
     """Let destinations warm up: first where one has begun to, then in the given order, as many as the budget allows.
 
     A destination that is a standby by now needs no warm-up.
     """
-    made = []
-    for move in sorted(ordered, key=lambda move: not move.begun):
+    pending = []
+    for move in sorted(moves, key=lambda move: not move.is_begun):
         swap = move.destination in standbys[move.task]
-        how = f"{'swap' if swap else 'move'}_{'' if move.caught_up else 'most_'}caught_up"
+        way = f"{'swap' if swap else 'move'}_{'' if move.caught_up else 'most_'}caught_up"
         warm_up = not swap and budget > 0
         budget -= warm_up
-        made.append(Movement(move.task, kind, how, move.source, move.destination, warm_up))
-    return tuple(made)
+        pending.append(Movement(move.task, kind, way, move.source, move.destination, warm_up))
+    return tuple(pending)

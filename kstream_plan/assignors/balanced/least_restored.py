@@ -37,30 +37,30 @@ def least_restored(
     """
     if not all(state.group.tasks[task].end_offset_known for task in state.group.stateful):
         return None
-    tasks = _lacking(state, present, config)
+    tasks = _placeable_tasks(state, present, config)
     if subtopologies:
         return place_evenly(present, tasks, config.balance_factor).costs[0]
     network = Network(1)
     instances, cold = [network.node() for _ in present.instances], network.node()
-    for one in tasks:
+    for placeable in tasks:
         node = network.node(1)
-        network.arc(node, cold, 1, one.cold[:1])
-        for instance, costs in one.special.items():
+        network.arc(node, cold, 1, placeable.cold[:1])
+        for instance, costs in placeable.special.items():
             network.arc(node, instances[instance], 1, costs[:1])
     sink = network.node(-len(state.group.stateful))
     loads: dict[int, list[int]] = defaultdict(list)
-    for capacity, of in zip(present.capacities, target.active, strict=True):
-        loads[capacity].append(len(of))
+    for capacity, active_tasks in zip(present.capacities, target.active, strict=True):
+        loads[capacity].append(len(active_tasks))
     for node, capacity in zip(instances, present.capacities, strict=True):
         most = max(loads[capacity])
         network.arc(cold, node, most)
         network.arc(node, sink, most, None, min(loads[capacity]))
-    found = network.cheapest()
-    assert found is not None, "the target itself has these loads"
-    return found[1][0]
+    flow = network.cheapest()
+    assert flow is not None, "the target itself has these loads"
+    return flow[1][0]
 
 
-def _lacking(state: GroupState, present: Group, config: AssignmentConfig) -> Iterator[Placeable]:
+def _placeable_tasks(state: GroupState, present: Group, config: AssignmentConfig) -> Iterator[Placeable]:
     """Yield every stateful task with what the instances present in the end lack of it, in records."""
     limit = config.acceptable_recovery_lag
     index = [present.instance_index.get(instance.process_id) for instance in state.group.instances]

@@ -93,8 +93,8 @@ class Network:
         Supplies must add up to 0.
         """
         ends_and_bounds = (self.tails, self.heads, self.lower, self.upper)
-        solver = _Solver(self.supplies, *(np.array(of, dtype=np.int64) for of in ends_and_bounds))
-        costs = [_numbers(of) for of in self.costs]
+        solver = _Solver(self.supplies, *(np.array(column, dtype=np.int64) for column in ends_and_bounds))
+        costs = [_numbers(column) for column in self.costs]
         flow: Numbers | None = None
         for digit in self._digits(costs, solver.first_bits, solver.bits):
             if flow is not None:
@@ -104,17 +104,17 @@ class Network:
                 return None
         assert flow is not None
         units = flow + np.array(self.lower, dtype=np.int64)
-        return units, tuple(_total(units, of) for of in costs)
+        return units, tuple(_total(units, objective_costs) for objective_costs in costs)
 
     def _digits(self, costs: Sequence[npt.NDArray[Any]], first_bits: int, bits: int) -> Iterator[_Digit]:
         """Yield the costs digit by digit, the first one of at most ``first_bits``, the others of at most ``bits``."""
         room = first_bits
         for objective in costs:
-            left, starts = int(objective.max(initial=0)).bit_length(), True
-            while left > 0:
-                width = min(left, room)
-                left -= width
-                yield _Digit((objective >> left & ((1 << width) - 1)).astype(np.int64), width, starts)
+            bits_to_go, starts = int(objective.max(initial=0)).bit_length(), True
+            while bits_to_go > 0:
+                width = min(bits_to_go, room)
+                bits_to_go -= width
+                yield _Digit((objective >> bits_to_go & ((1 << width) - 1)).astype(np.int64), width, starts)
                 room, starts = bits, False
         if room == first_bits:
             yield _Digit(np.zeros(len(self.tails), dtype=np.int64), 0, True)  # nothing costs anything: any flow will do
@@ -144,11 +144,11 @@ class _Solver:
 
     def solve(self, digit: _Digit) -> Numbers | None:
         """Return a cheapest flow for the digits so far, if there is any flow."""
-        settled = self._nodes + 2
-        higher = np.sign(self._reduced) * settled if digit.starts else np.clip(self._reduced, -settled, settled)
-        left = np.flatnonzero(np.abs(higher) < settled)
+        bound = self._nodes + 2
+        higher = np.sign(self._reduced) * bound if digit.starts else np.clip(self._reduced, -bound, bound)
+        open_arcs = np.flatnonzero(np.abs(higher) < bound)
         flow: Numbers = np.where(higher < 0, self._room, 0)
-        flow[left] = 0
+        flow[open_arcs] = 0
         supplies = self._supplies.copy()
         np.subtract.at(supplies, self._tails, flow)
         np.add.at(supplies, self._heads, flow)
@@ -156,7 +156,7 @@ class _Solver:
         solver = min_cost_flow.SimpleMinCostFlow()
         # From the sink to the sources: that way round the solver takes less time for a large scale-out.
         arcs = solver.add_arcs_with_capacity_and_unit_cost(
-            self._heads[left], self._tails[left], self._room[left], self._reduced[left]
+            self._heads[open_arcs], self._tails[open_arcs], self._room[open_arcs], self._reduced[open_arcs]
         )
         solver.set_nodes_supplies(np.arange(self._nodes), -supplies)
         status = solver.solve()
@@ -164,7 +164,7 @@ class _Solver:
             return None
         if status != solver.OPTIMAL:
             raise ArithmeticError(f"the flow solver gave up: {status}")
-        flow[left] = solver.flows(arcs)
+        flow[open_arcs] = solver.flows(arcs)
         return flow
 
     def reduce(self, flow: Numbers) -> None:

@@ -12,7 +12,7 @@ class PendingMove(NamedTuple):
     """A task, or a standby, that waits to move.
 
     ``restore`` is what the destination's copy lacks, in records, ``caught_up`` the number of instances caught up on the
-    task; ``begun`` tells whether the destination has been assigned a copy already.
+    task; ``is_begun`` tells whether the destination has been assigned a copy already.
     """
 
     task: int
@@ -20,7 +20,7 @@ class PendingMove(NamedTuple):
     destination: int
     restore: int
     caught_up: int
-    begun: bool
+    is_begun: bool
 
 
 def by_relief(moves: Sequence[PendingMove], loads: Sequence[int], capacities: Sequence[int]) -> list[PendingMove]:
@@ -28,27 +28,27 @@ def by_relief(moves: Sequence[PendingMove], loads: Sequence[int], capacities: Se
 
     Ties go to the lower instance, then the lower task. ``loads`` are the tasks of each instance before any move.
     """
-    waiting: dict[int, list[tuple[int, int, PendingMove]]] = defaultdict(list)
+    moves_by_source: dict[int, list[tuple[int, int, PendingMove]]] = defaultdict(list)
     for move in moves:
-        waiting[move.source].append((move.restore, move.task, move))
-    for of in waiting.values():
-        heapify(of)
-    held = list(loads)
-    queue = [(-held[source] / capacities[source], source) for source in waiting]
+        moves_by_source[move.source].append((move.restore, move.task, move))
+    for source_moves in moves_by_source.values():
+        heapify(source_moves)
+    counts = list(loads)
+    queue = [(-counts[source] / capacities[source], source) for source in moves_by_source]
     heapify(queue)
-    ordered: list[PendingMove] = []
+    order: list[PendingMove] = []
     while queue:
         load, source = heappop(queue)
-        if load != -held[source] / capacities[source] or not waiting[source]:
+        if load != -counts[source] / capacities[source] or not moves_by_source[source]:
             continue  # its load has changed since; the entry for the new one is queued
-        move = heappop(waiting[source])[2]
-        ordered.append(move)
-        held[source] -= 1
-        held[move.destination] += 1
+        move = heappop(moves_by_source[source])[2]
+        order.append(move)
+        counts[source] -= 1
+        counts[move.destination] += 1
         for instance in (source, move.destination):
-            if waiting.get(instance):
-                heappush(queue, (-held[instance] / capacities[instance], instance))
-    return ordered
+            if moves_by_source.get(instance):
+                heappush(queue, (-counts[instance] / capacities[instance], instance))
+    return order
 
 
 def in_kafkas_order(moves: Sequence[PendingMove]) -> list[PendingMove]:
@@ -57,19 +57,19 @@ def in_kafkas_order(moves: Sequence[PendingMove]) -> list[PendingMove]:
 
 
 def probes_until_relieved(
-    ordered: Sequence[PendingMove], loads: Sequence[int], capacities: Sequence[int], at_once: int
+    order: Sequence[PendingMove], loads: Sequence[int], capacities: Sequence[int], at_once: int
 ) -> int:
     """Return after how many probes the highest load is what it is when all moves, ``at_once`` per probe, are made."""
-    held = list(loads)
-    for move in ordered:
-        held[move.source] -= 1
-        held[move.destination] += 1
-    peak = max(load / capacity for load, capacity in zip(held, capacities, strict=True))
-    number = len(ordered)
-    for move in reversed(ordered):
-        held[move.source] += 1
-        held[move.destination] -= 1
-        if max(held[i] / capacities[i] for i in (move.source, move.destination)) > peak:
+    counts = list(loads)
+    for move in order:
+        counts[move.source] -= 1
+        counts[move.destination] += 1
+    peak = max(load / capacity for load, capacity in zip(counts, capacities, strict=True))
+    number = len(order)
+    for move in reversed(order):
+        counts[move.source] += 1
+        counts[move.destination] -= 1
+        if max(counts[i] / capacities[i] for i in (move.source, move.destination)) > peak:
             break
         number -= 1
     return -(-number // at_once)

@@ -47,7 +47,7 @@ def place_standbys(
     """
     number = min(config.num_standby_replicas, len(group.instances) - 1)
     if not number or not stateful:
-        return {one.task: () for one in stateful}, (), ()
+        return {prospect.task: () for prospect in stateful}, (), ()
     marks = _marks(group, config)
     placed = _StandbyNetwork(group, config, number, marks, owner).place(stateful)
     crowded = tuple(task for task in sorted(placed) if _shares_a_mark((owner[task], *placed[task]), marks))
@@ -83,29 +83,29 @@ class _StandbyNetwork:
         sizes = Counter(self._zones)
         self._several_zones = len(sizes) > 1
         self._other_zones = [[z for z in sorted(sizes) if sizes[z] > (z == mine)] for mine in self._zones]
-        self._shared = [self._marks_shared(of) for of in range(len(self._zones))]
+        self._violations_by_owner = [self._violations_beside(owner_place) for owner_place in range(len(self._zones))]
         self._network = Network(3)
         self._instances = self._network.nodes(len(self._zones))
         self._pools: dict[_Pool, int] = {}
-        self._own, self._cold = _Arcs(), _Arcs()
+        self._warm, self._cold = _Arcs(), _Arcs()
 
     def place(self, stateful: Sequence[Prospect]) -> dict[int, tuple[int, ...]]:
-        for one in stateful:
-            self._connect(one, self._owner[one.task])
-        own, cold = self._own, self._cold
-        orders = spread_order(own.tasks, own.places, 2), spread_order(cold.tasks, cold.places)
+        for prospect in stateful:
+            self._connect(prospect, self._owner[prospect.task])
+        warm, cold = self._warm, self._cold
+        orders = spread_order(warm.tasks, warm.places, 2), spread_order(cold.tasks, cold.places)
         own_arcs, cold_arcs = (
-            self._network.arcs(of.tails, of.heads, most, (of.violations, of.prices, order))
-            for of, most, order in zip((own, cold), (1, self._number), orders, strict=True)
+            self._network.arcs(arcs.tails, arcs.heads, most, (arcs.violations, arcs.prices, order))
+            for arcs, most, order in zip((warm, cold), (1, self._number), orders, strict=True)
         )
         sizes = Counter(cold.heads)
         slots = {pool: self._open(pool, node, sizes[node]) for pool, node in self._pools.items()}
         self._close()
-        found = self._network.cheapest()
-        assert found is not None, "no bound is hard"
-        return self._placed(found[0], own_arcs, cold_arcs, slots)
+        flow = self._network.cheapest()
+        assert flow is not None, "no bound is hard"
+        return self._placed(flow[0], own_arcs, cold_arcs, slots)
 
-    def _connect(self, one: Prospect, owner: int) -> None:
+    def _connect(self, prospect: Prospect, owner: int) -> None:
         """Connect one task with the instances that have copies of it, and with its pools."""
         network, base = self._network, self._units + 1
         node = network.node(self._number)
@@ -120,19 +120,28 @@ class _StandbyNetwork:
                 pool = owner, zone
                 if pool not in self._pools:
                     self._pools[pool] = network.node()
-                self._cold.add(by_zone[zone], self._pools[pool], 0, one.whole * base + 1, one.task, zone)
-        for i in one.ranks if self._pooled else range(len(self._instances)):
+                self._cold.add(by_zone[zone], self._pools[pool], 0, prospect.whole * base + 1, prospect.task, zone)
+        for i in prospect.ranks if self._pooled else range(len(self._instances)):
             if i != owner:
-                records, moves = one.standby_cost(i)
+                records, moves = prospect.standby_cost(i)
                 price = records * base + moves
-                self._own.add(by_zone[self._zones[i]], self._instances[i], self._shared[owner][i], price, one.task, i)
+                self._warm.add(
+                    by_zone[self._zones[i]],
+                    self._instances[i],
+                    self._violations_by_owner[owner][i],
+                    price,
+                    prospect.task,
+                    i,
+                )
 
     def _open(self, pool: _Pool, node: int, size: int) -> tuple[range, list[int]]:
         """Connect a pool with the instances of its zone; return the arcs and the instances."""
         owner, zone = pool
-        others = [i for i in self._instances if i != owner and self._zones[i] == zone]
-        shared = [self._shared[owner][i] for i in others]
-        return self._network.arcs(node, others, size, (shared, 0, spread_order(owner, zone, others))), others
+        instances = [i for i in self._instances if i != owner and self._zones[i] == zone]
+        violations = [self._violations_by_owner[owner][i] for i in instances]
+        return self._network.arcs(
+            node, instances, size, (violations, 0, spread_order(owner, zone, instances))
+        ), instances
 
     def _close(self) -> None:
         """Let every instance have its share of all copies; the active ones are there already."""
@@ -143,32 +152,32 @@ class _StandbyNetwork:
             lower, upper = (max(0, bound[i] - loads[i]) for bound in bounds)
             soft_bounds(self._network, node, sink, lower, upper, self._units)
 
-    def _marks_shared(self, owner: int) -> list[int]:
+    def _violations_beside(self, owner: int) -> list[int]:
         """Return for every instance the violations of a copy there: the marks that it shares with the owner."""
-        shared = [0] * len(self._zones)
+        violations = [0] * len(self._zones)
         for values in self._marks:
             for instance, value in enumerate(values):
-                shared[instance] += self._violation * (value is not None and value == values[owner])
-        return shared
+                violations[instance] += self._violation * (value is not None and value == values[owner])
+        return violations
 
     def _placed(
         self, units: Numbers, own_arcs: range, cold_arcs: range, slots: Mapping[_Pool, tuple[range, list[int]]]
     ) -> dict[int, tuple[int, ...]]:
         placed: dict[int, list[int]] = {task: [] for task in self._owner}
         for arc in np.flatnonzero(units[own_arcs.start : own_arcs.stop]).tolist():
-            placed[self._own.tasks[arc]].append(self._own.places[arc])
+            placed[self._warm.tasks[arc]].append(self._warm.places[arc])
         of_cold = units[cold_arcs.start : cold_arcs.stop]
-        wanted: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        cold_copies: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for arc in np.flatnonzero(of_cold).tolist():
-            wanted[self._cold.heads[arc]].append((self._cold.tasks[arc], int(of_cold[arc])))
-        for pool, (arcs, others) in slots.items():
-            free = np.repeat(others, units[arcs.start : arcs.stop]).tolist()
-            _deal(wanted[self._pools[pool]], free, placed)
-        for task, found in placed.items():
-            if len(found) < self._number:  # copies in the way left slots that nobody could take
-                free = [i for i in range(len(self._zones)) if i not in (self._owner[task], *found)]
-                found.extend(free[: self._number - len(found)])
-        return {task: tuple(sorted(found)) for task, found in placed.items()}
+            cold_copies[self._cold.heads[arc]].append((self._cold.tasks[arc], int(of_cold[arc])))
+        for pool, (arcs, instances) in slots.items():
+            free = np.repeat(instances, units[arcs.start : arcs.stop]).tolist()
+            _deal(cold_copies[self._pools[pool]], free, placed)
+        for task, instances_so_far in placed.items():
+            if len(instances_so_far) < self._number:  # copies in the way left slots that nobody could take
+                free = [i for i in range(len(self._zones)) if i not in (self._owner[task], *instances_so_far)]
+                instances_so_far.extend(free[: self._number - len(instances_so_far)])
+        return {task: tuple(sorted(instances_so_far)) for task, instances_so_far in placed.items()}
 
 
 class _Arcs:
@@ -191,35 +200,41 @@ class _Arcs:
         self.places.append(place)
 
 
-def _deal(wanted: Sequence[tuple[int, int]], free: Sequence[int], placed: dict[int, list[int]]) -> None:
+def _deal(copies_by_task: Sequence[tuple[int, int]], free: Sequence[int], placed: dict[int, list[int]]) -> None:
     """Give every task as many of the free slots (sorted) as it wants, no instance twice.
 
     Slots of one instance go to tasks in turn, so that they are different ones. A slot that its task cannot take is
     exchanged with another task's.
     """
-    turns = [task for turn in range(max((n for _, n in wanted), default=0)) for task, n in wanted if n > turn]
-    given = {task: set(placed[task]) for task, _ in wanted}
+    turns = [
+        task for turn in range(max((n for _, n in copies_by_task), default=0)) for task, n in copies_by_task if n > turn
+    ]
+    instances_of = {task: set(placed[task]) for task, _ in copies_by_task}
     slots, stuck = set(free), []
     for task, instance in zip(turns, free, strict=True):
-        if instance in given[task]:
+        if instance in instances_of[task]:
             stuck.append((task, instance))
         else:
-            given[task].add(instance)
+            instances_of[task].add(instance)
     for task, instance in stuck:
-        for other, _ in wanted:
-            mine = [i for i in given[other] - given[task] if i in slots and i not in placed[other]]
-            if instance not in given[other] and mine:
-                given[other] ^= {instance, min(mine)}
-                given[task].add(min(mine))
+        for other_task, _ in copies_by_task:
+            mine = [
+                i for i in instances_of[other_task] - instances_of[task] if i in slots and i not in placed[other_task]
+            ]
+            if instance not in instances_of[other_task] and mine:
+                instances_of[other_task] ^= {instance, min(mine)}
+                instances_of[task].add(min(mine))
                 break
-    for task, _ in wanted:
-        placed[task] = sorted(given[task])
+    for task, _ in copies_by_task:
+        placed[task] = sorted(instances_of[task])
 
 
 def _marks(group: Group, config: AssignmentConfig) -> list[list[str | None]]:
     """Return for each client tag that counts, and for the rack if it does, every instance's value, if they differ."""
     tags = [dict(instance.client_tags) for instance in group.instances]
-    marks = [[of.get(key) for of in tags] for key in dict.fromkeys(config.rack_aware_assignment_tags)]
+    marks = [
+        [instance_tags.get(key) for instance_tags in tags] for key in dict.fromkeys(config.rack_aware_assignment_tags)
+    ]
     if rack_aware.enabled(group, config):
         marks.append([instance.rack for instance in group.instances])
     return [values for values in marks if len(set(values) - {None}) > 1]

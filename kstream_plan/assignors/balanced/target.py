@@ -43,10 +43,10 @@ def cheapest_target(group: Group, config: AssignmentConfig, stateful: Sequence[P
     )
 
 
-def _placeable(one: Prospect) -> Placeable:
-    cold = (one.cold, int(one.home is not None))
-    special = {i: cost for i in one.ranks if (cost := one.active_cost(i)) < cold}
-    return Placeable(one.task, special, cold)
+def _placeable(prospect: Prospect) -> Placeable:
+    cold = (prospect.cold, int(prospect.home is not None))
+    special = {i: cost for i in prospect.ranks if (cost := prospect.active_cost(i)) < cold}
+    return Placeable(prospect.task, special, cold)
 
 
 def place_stateless(

@@ -58,43 +58,43 @@ class Prospect(NamedTuple):
 def prospects(state: GroupState, config: AssignmentConfig, tasks: Iterable[int]) -> Iterator[Prospect]:
     """Yield the prospect of each of these stateful tasks."""
     limit, sums = config.acceptable_recovery_lag, state.group.end_offset_sums
-    wanted = 1 + min(config.num_standby_replicas, len(state.group.instances) - 1)
+    copies_wanted = 1 + min(config.num_standby_replicas, len(state.group.instances) - 1)
     for task in tasks:
         whole = rank(None, sums[task], limit)
-        found, running, revoked = [], None, state.revoked.get(task)
+        copies, running, revoking_instance = [], None, state.revoked.get(task)
         for copy in state.copies[task]:
-            instance, behind = copy.instance, min(whole, rank(copy.lag, sums[task], limit))
+            instance, restore = copy.instance, min(whole, rank(copy.lag, sums[task], limit))
             if copy.active:
                 running = instance
-            if copy.active or revoked == instance:
-                found.append((behind, False, False, instance, "active"))
+            if copy.active or revoking_instance == instance:
+                copies.append((restore, False, False, instance, "active"))
             elif copy.consumer is not None:
-                found.append((behind, True, False, instance, "standby"))
-            elif behind < whole:
-                found.append((behind, True, True, instance, ""))
-        found.sort()
+                copies.append((restore, True, False, instance, "standby"))
+            elif restore < whole:
+                copies.append((restore, True, True, instance, ""))
+        copies.sort()
         yield Prospect(
             task=task,
             whole=whole,
-            ranks={one[3]: one[0] for one in found},
-            hot=tuple([one[3] for one in found[:wanted]]),
-            complete=len(found) >= wanted,
-            copies={one[3]: one[4] for one in found},
+            ranks={copy_rank[3]: copy_rank[0] for copy_rank in copies},
+            hot=tuple([copy_rank[3] for copy_rank in copies[:copies_wanted]]),
+            complete=len(copies) >= copies_wanted,
+            copies={copy_rank[3]: copy_rank[4] for copy_rank in copies},
             running=running,
         )
 
 
-def still_cheapest(was: Prospect, now: Prospect, owner: int, standbys: Sequence[int]) -> bool:
+def still_cheapest(previous: Prospect, current: Prospect, owner: int, standbys: Sequence[int]) -> bool:
     """Tell whether what the target pays for a task fell at least as much as what any other choice would.
 
     Costs of different tasks add up, so if this is true of every task, the target is as cheap as any other still.
     """
-    nobody = -1  # stands for every instance without a copy
-    instances = {*was.ranks, *now.ranks, owner, *standbys, nobody}
+    any_other = -1  # stands for every instance without a copy
+    instances = {*previous.ranks, *current.ranks, owner, *standbys, any_other}
 
     def change(cost: Callable[[Prospect, int], tuple[int, int]], instance: int) -> tuple[int, int]:
-        before, after = cost(was, instance), cost(now, instance)
-        return after[0] - before[0], after[1] - before[1]
+        cost_before, cost_now = cost(previous, instance), cost(current, instance)
+        return cost_now[0] - cost_before[0], cost_now[1] - cost_before[1]
 
     active = {instance: change(Prospect.active_cost, instance) for instance in instances}
     if active[owner] > min(active.values()):

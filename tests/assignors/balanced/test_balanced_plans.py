@@ -257,7 +257,7 @@ def test_a_target_that_is_not_proven_says_so(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_the_busiest_instance_is_relieved_first() -> None:
     def move(task: int, source: int, restore: int, caught_up: int = 1) -> PendingMove:
-        return PendingMove(task, source, 3, restore, caught_up, begun=False)
+        return PendingMove(task, source, 3, restore, caught_up, is_begun=False)
 
     moves = [move(0, 0, 5), move(1, 0, 1), move(2, 1, 9), move(3, 1, 7, 2), move(4, 2, 1)]
     loads, capacities = [4, 6, 8, 0], [1, 1, 2, 4]
