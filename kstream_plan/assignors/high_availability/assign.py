@@ -66,13 +66,13 @@ def decide(state: GroupState, config: AssignmentConfig, *, laws: Laws = NEWEST) 
     """Decide which instance gets which task in which role; arguments as of :func:`assign`."""
     target, short_standbys = target_of(state.group, config, laws)
     config = laws.settings(config)
-    moved = move(state, config, target, laws=laws)
-    owners = deal_stateless(state.group, config, [len(held.active) for held in moved.stateful])
+    movement = move(state, config, target, laws=laws)
+    owners = deal_stateless(state.group, config, [len(held.active) for held in movement.stateful])
     return HighAvailabilityDecision(
-        instances=Holdings(moved.stateful, state.group.stateless, owners),
-        probing_rebalance=bool(moved.movements),  # more to come
+        instances=Holdings(movement.stateful, state.group.stateless, owners),
+        probing_rebalance=bool(movement.movements),  # more to come
         target=target,
-        movements=moved.movements,
+        movements=movement.movements,
         short_standbys=short_standbys,
     )
 
@@ -85,9 +85,9 @@ def target_of(
     It is remembered, for a group may come back to the same members again and again.
     """
     config = laws.settings(config)
-    known: tuple[AssignmentConfig, tuple[Target, tuple[tuple[int, int], ...]]] | None
-    known = vars(group).get("_balanced_target")
-    if known is None or known[0] != config:
-        known = config, balanced_target(group, config)
-        vars(group)["_balanced_target"] = known
-    return known[1]
+    remembered: tuple[AssignmentConfig, tuple[Target, tuple[tuple[int, int], ...]]] | None
+    remembered = vars(group).get("_balanced_target")
+    if remembered is None or remembered[0] != config:
+        remembered = config, balanced_target(group, config)
+        vars(group)["_balanced_target"] = remembered
+    return remembered[1]

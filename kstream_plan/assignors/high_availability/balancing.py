@@ -30,8 +30,8 @@ def move_helps(source_tasks: int, source_capacity: int, destination_tasks: int, 
     It does if the skew is positive now, is smaller afterwards, and does not change its sign.
     """
     now = skew(source_tasks, source_capacity, destination_tasks, destination_capacity)
-    then = skew(source_tasks - 1, source_capacity, destination_tasks + 1, destination_capacity)
-    return now > 0 and 0 <= then < now
+    skew_after = skew(source_tasks - 1, source_capacity, destination_tasks + 1, destination_capacity)
+    return now > 0 and 0 <= skew_after < now
 
 
 def deal_to_least_loaded(tasks: int, counts: Sequence[int], capacities: Sequence[int]) -> npt.NDArray[np.int64]:
@@ -47,16 +47,16 @@ def deal_to_least_loaded(tasks: int, counts: Sequence[int], capacities: Sequence
     """
     if len(set(capacities)) == 1:
         return _deal_level_by_level(tasks, counts)
-    given: list[int] = []
-    held = list(counts)
-    queue = [(count / capacities[i], i) for i, count in enumerate(held)]
+    instances: list[int] = []
+    loads = list(counts)
+    queue = [(count / capacities[i], i) for i, count in enumerate(loads)]
     heapify(queue)
     for _ in range(tasks):
         instance = queue[0][1]
-        given.append(instance)
-        held[instance] += 1
-        heapreplace(queue, (held[instance] / capacities[instance], instance))
-    return np.array(given, dtype=np.int64)
+        instances.append(instance)
+        loads[instance] += 1
+        heapreplace(queue, (loads[instance] / capacities[instance], instance))
+    return np.array(instances, dtype=np.int64)
 
 
 def _deal_level_by_level(tasks: int, counts: Sequence[int]) -> npt.NDArray[np.int64]:
@@ -64,18 +64,18 @@ def _deal_level_by_level(tasks: int, counts: Sequence[int]) -> npt.NDArray[np.in
 
     That deals whole rows at once, however many tasks there are.
     """
-    given = np.empty(tasks, dtype=np.int64)
-    held = np.array(counts)
-    levels = np.unique(held).tolist()
+    instances = np.empty(tasks, dtype=np.int64)
+    loads = np.array(counts)
+    levels = np.unique(loads).tolist()
     first = 0
     for level, higher in zip(levels, [*levels[1:], None], strict=True):
-        takers = (held <= level).nonzero()[0]
+        takers = (loads <= level).nonzero()[0]
         end = tasks if higher is None else min(tasks, first + (higher - level) * len(takers))
-        given[first:end] = np.resize(takers, end - first)
+        instances[first:end] = np.resize(takers, end - first)
         first = end
         if first == tasks:
             break
-    return given
+    return instances
 
 
 def balance(
@@ -83,7 +83,7 @@ def balance(
     counts: MutableSequence[int],
     capacities: Sequence[int],
     may_move: Callable[[int, int, list[int]], Iterable[int]],
-    moved: Callable[[int, int, int], None],
+    on_move: Callable[[int, int, int], None],
 ) -> None:
     """Move tasks between instances until no move helps (:func:`move_helps`).
 
@@ -95,13 +95,13 @@ def balance(
         counts: per instance all tasks that weigh on it (active and standby); changed in place.
         capacities: per instance its stream threads.
         may_move: (source, destination, the source's tasks) → those of them, in order, that the destination may take.
-        moved: called with (task, source, destination) after each move.
+        on_move: called with (task, source, destination) after each move.
     """
     keep_balancing = True
     while keep_balancing:
         keep_balancing = False
         for source in range(len(tasks)):
-            if _relieve(source, tasks, counts, capacities, may_move, moved):
+            if _relieve(source, tasks, counts, capacities, may_move, on_move):
                 keep_balancing = True
     for mine in tasks:
         mine.sort()
@@ -113,25 +113,25 @@ def _relieve(
     counts: MutableSequence[int],
     capacities: Sequence[int],
     may_move: Callable[[int, int, list[int]], Iterable[int]],
-    moved: Callable[[int, int, int], None],
+    on_move: Callable[[int, int, int], None],
 ) -> bool:
     """Offer the source's tasks to every other instance in turn; tell whether any was moved."""
     # Nobody whose load plus one task is above the source's less one task can take anything, and moves only lower the
     # latter and raise the former: usually that rules out all pairs of a source at once.
-    left = (counts[source] - 1) / capacities[source]
-    if left < min((count + 1) / capacity for count, capacity in zip(counts, capacities, strict=True)):
+    load_without_one = (counts[source] - 1) / capacities[source]
+    if load_without_one < min((count + 1) / capacity for count, capacity in zip(counts, capacities, strict=True)):
         return False
     tasks[source].sort()
     any_moved = False
     for destination, capacity in enumerate(capacities):
-        if left < (counts[destination] + 1) / capacity or destination == source:
+        if load_without_one < (counts[destination] + 1) / capacity or destination == source:
             continue
-        taken = _take(source, destination, counts, capacities, may_move(source, destination, tasks[source]), moved)
-        if taken:
+        movable = _take(source, destination, counts, capacities, may_move(source, destination, tasks[source]), on_move)
+        if movable:
             any_moved = True
-            left = (counts[source] - 1) / capacities[source]
-            tasks[source] = _without(tasks[source], taken)
-            tasks[destination] += taken
+            load_without_one = (counts[source] - 1) / capacities[source]
+            tasks[source] = _excluding(tasks[source], movable)
+            tasks[destination] += movable
     return any_moved
 
 
@@ -141,28 +141,28 @@ def _take(
     counts: MutableSequence[int],
     capacities: Sequence[int],
     movable: Iterable[int],
-    moved: Callable[[int, int, int], None],
+    on_move: Callable[[int, int, int], None],
 ) -> list[int]:
     """Move tasks from one instance to another as long as that helps; return them."""
-    taken: list[int] = []
+    tasks: list[int] = []
     offered = iter(movable)
     while _helps(source, destination, counts, capacities):
         task = next(offered, None)
         if task is None:
             break
-        taken.append(task)
+        tasks.append(task)
         counts[source] -= 1
         counts[destination] += 1
-        moved(task, source, destination)
-    return taken
+        on_move(task, source, destination)
+    return tasks
 
 
-def _without(tasks: list[int], taken: list[int]) -> list[int]:
+def _excluding(tasks: list[int], first: list[int]) -> list[int]:
     """Return the sorted tasks without those taken, which are in the same order and often the first ones."""
-    if tasks[: len(taken)] == taken:
-        return tasks[len(taken) :]
-    gone = set(taken)
-    return [task for task in tasks if task not in gone]
+    if tasks[: len(first)] == first:
+        return tasks[len(first) :]
+    excluded = set(first)
+    return [task for task in tasks if task not in excluded]
 
 
 def _helps(source: int, destination: int, counts: Sequence[int], capacities: Sequence[int]) -> bool:

@@ -33,20 +33,20 @@ def place_standbys(
     marks = _tag_marks(group, tags)
     owner = {task: instance for instance, mine in enumerate(active) for task in mine}
     standby: list[set[int]] = [set() for _ in group.instances]
-    holders, missing = {}, {}
+    holders, shortages = {}, {}
     for task in group.stateful:
-        chosen = _on_other_tags(owner[task], num_standby_replicas, queue, marks)
-        for instance in chosen:
+        instances = _on_other_tags(owner[task], num_standby_replicas, queue, marks)
+        for instance in instances:
             standby[instance].add(task)
-        if len(chosen) < num_standby_replicas:
-            holders[task] = sum(1 << instance for instance in (owner[task], *chosen))
-            missing[task] = num_standby_replicas - len(chosen)
-    for task in _hash_map_order(group, missing):
-        while missing[task] > 0 and (found := queue.take(holders[task])) is not None:
-            standby[found].add(task)
-            holders[task] |= 1 << found
-            missing[task] -= 1
-    return standby, [(task, number) for task, number in missing.items() if number > 0]
+        if len(instances) < num_standby_replicas:
+            holders[task] = sum(1 << instance for instance in (owner[task], *instances))
+            shortages[task] = num_standby_replicas - len(instances)
+    for task in _hash_map_order(group, shortages):
+        while shortages[task] > 0 and (replacement := queue.take(holders[task])) is not None:
+            standby[replacement].add(task)
+            holders[task] |= 1 << replacement
+            shortages[task] -= 1
+    return standby, [(task, number) for task, number in shortages.items() if number > 0]
 
 
 def destination_keeps_tags(group: Group, source: int, destination: int) -> bool:
@@ -62,8 +62,8 @@ def movement_keeps_tag_spread(group: Group, source: int, destination: int, holde
     them and do not matter). True unless the copies would then have fewer distinct tags, configured or not.
     """
     instances = group.instances
-    others = {tag for holder in holders if holder not in (source, destination) for tag in instances[holder].client_tags}
-    return len(others.union(instances[destination].client_tags)) >= len(others.union(instances[source].client_tags))
+    tags = {tag for holder in holders if holder not in (source, destination) for tag in instances[holder].client_tags}
+    return len(tags.union(instances[destination].client_tags)) >= len(tags.union(instances[source].client_tags))
 
 
 class _LeastLoaded:
@@ -102,31 +102,31 @@ def _tag_marks(group: Group, keys: Collection[str]) -> list[list[_Mark]]:
     ]
 
 
-def _on_other_tags(owner: int, wanted: int, queue: _LeastLoaded, marks: Sequence[Sequence[_Mark]]) -> list[int]:
-    """Choose up to ``wanted`` instances for one task, from its owner outward, and give it to them.
+def _on_other_tags(owner: int, number: int, queue: _LeastLoaded, marks: Sequence[Sequence[_Mark]]) -> list[int]:
+    """Choose up to ``number`` instances for one task, from its owner outward, and give it to them.
 
     A key all of whose values can be used up by the instances chosen so far stops constraining: with two clusters
     and the active in one, the first standby goes to the other and the second may go anywhere.
     """
     blocked_by_key: dict[str, int] = {}
-    chosen: list[int] = []
+    instances: list[int] = []
     holders, last = 1 << owner, owner
-    while len(chosen) < wanted:
+    while len(instances) < number:
         for key, values, sharing in marks[last]:
-            if values <= len(chosen) + 1:
+            if values <= len(instances) + 1:
                 blocked_by_key.pop(key, None)
             else:
                 blocked_by_key[key] = blocked_by_key.get(key, 0) | sharing
         excluded = holders
         for sharing in blocked_by_key.values():
             excluded |= sharing
-        found = queue.take(excluded)
-        if found is None:
+        instance = queue.take(excluded)
+        if instance is None:
             break
-        chosen.append(found)
-        holders |= 1 << found
-        last = found
-    return chosen
+        instances.append(instance)
+        holders |= 1 << instance
+        last = instance
+    return instances
 
 
 def _hash_map_order(group: Group, tasks: Mapping[int, int]) -> list[int]:

@@ -34,9 +34,9 @@ def move(state: GroupState, config: AssignmentConfig, target: Target, *, laws: L
     )
     engine.report_copies(range(len(group.stateful)), state.copies_of(group.stateful))
     engine.move()
-    held: list[tuple[list[int], ...]] = [([], [], []) for _ in group.instances]
+    tasks_by_role: list[tuple[list[int], ...]] = [([], [], []) for _ in group.instances]
     for task, seats in zip(group.stateful, engine.seats(), strict=True):
         for seat, instance in enumerate(seats):
             if instance >= 0:
-                held[instance][min(seat, 1) if seat <= engine.standbys else 2].append(task)
-    return Moved(Movements.of_numbers(engine.moved()), tuple(Holding(*map(tuple, roles)) for roles in held))
+                tasks_by_role[instance][min(seat, 1) if seat <= engine.standbys else 2].append(task)
+    return Moved(Movements.of_numbers(engine.moved()), tuple(Holding(*map(tuple, roles)) for roles in tasks_by_role))

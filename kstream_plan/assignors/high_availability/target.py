@@ -66,8 +66,8 @@ def _place_standbys(group: Group, config: AssignmentConfig, draft: Placement) ->
                 draft.standbys[task] += (instance,)
         return tuple(shortages)
     _place_on_least_loaded(group, config.num_standby_replicas, draft)
-    missing = config.num_standby_replicas - (len(group.instances) - 1)
-    return tuple((task, missing) for task in group.stateful) if missing > 0 else ()
+    shortage = config.num_standby_replicas - (len(group.instances) - 1)
+    return tuple((task, shortage) for task in group.stateful) if shortage > 0 else ()
 
 
 def _place_on_least_loaded(group: Group, replicas: int, draft: Placement) -> None:
@@ -77,25 +77,25 @@ def _place_on_least_loaded(group: Group, replicas: int, draft: Placement) -> Non
     heapify(queue)
     copies = min(replicas, len(capacities) - 1)
     for task in group.stateful:
-        owner, aside = draft.owner[task], []
-        chosen: list[int] = []
-        while len(chosen) < copies:
+        owner, set_aside = draft.owner[task], []
+        holders: list[int] = []
+        while len(holders) < copies:
             instance = queue[0][1]
             if instance == owner:
-                aside.append(heappop(queue))
+                set_aside.append(heappop(queue))
                 continue
-            chosen.append(instance)
+            holders.append(instance)
             standby[instance].append(task)
             counts[instance] += 1
             heavier = (counts[instance] / capacities[instance], instance)
-            if len(chosen) == copies:
+            if len(holders) == copies:
                 heapreplace(queue, heavier)
             else:
                 heappop(queue)
-                aside.append(heavier)
-        for entry in aside:
+                set_aside.append(heavier)
+        for entry in set_aside:
             heappush(queue, entry)
-        draft.standbys[task] = tuple(chosen)
+        draft.standbys[task] = tuple(holders)
 
 
 def _balance_standbys(group: Group, config: AssignmentConfig, draft: Placement) -> None:
@@ -107,8 +107,8 @@ def _balance_standbys(group: Group, config: AssignmentConfig, draft: Placement) 
             return iter(())
         return (task for task in tasks if not draft.holds(destination, task))
 
-    def moved(task: int, source: int, destination: int) -> None:
+    def move_standby(task: int, source: int, destination: int) -> None:
         draft.standbys[task] = tuple(destination if i == source else i for i in draft.standbys[task])
 
     capacities = group.capacities
-    balance(draft.standby, draft.counts, capacities, may_move, moved)
+    balance(draft.standby, draft.counts, capacities, may_move, move_standby)

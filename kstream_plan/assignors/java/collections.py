@@ -237,23 +237,23 @@ def given_out_in_turn(
     while True:
         if evenly and queue.is_level():
             array, turn = list(queue), -1
-            order, then = _level_turn(len(array))
+            order, next_order = _level_turn(len(array))
             while turn < 0:
-                for at, place in enumerate(order):
+                for position, place in enumerate(order):
                     if (yield array[place]):
-                        turn = at
+                        turn = position
                         break
                 else:
-                    array = [array[place] for place in then]
-            queue = PriorityQueue((array[place] for place in _after(len(array), turn)), key)
-            polled, refused = [queue.poll()], True
+                    array = [array[place] for place in next_order]
+            queue = PriorityQueue((array[place] for place in _places_after(len(array), turn)), key)
+            polled, is_refused = [queue.poll()], True
         else:
             polled = [queue.poll()]
-            refused = bool((yield polled[0]))
-        while refused and len(queue):
+            is_refused = bool((yield polled[0]))
+        while is_refused and len(queue):
             polled.append(queue.poll())
-            refused = bool((yield polled[-1]))
-        if refused:
+            is_refused = bool((yield polled[-1]))
+        if is_refused:
             yield -1
         for item in reversed(polled):
             queue.offer(item)
@@ -268,7 +268,7 @@ def _level_turn(size: int) -> tuple[Sequence[int], Sequence[int]]:
 
 
 @lru_cache(maxsize=512)
-def _after(size: int, turns: int) -> Sequence[int]:
+def _places_after(size: int, turns: int) -> Sequence[int]:
     """Return which places of a level queue its array is made of after some turns, at most as many as there are."""
     keys = [0] * size
     queue: PriorityQueue[int] = PriorityQueue(range(size), keys.__getitem__)

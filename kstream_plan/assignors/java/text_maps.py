@@ -101,9 +101,9 @@ class MemberTable:
 
     def copied(self) -> MemberTable:
         """Return another one that is the same by now, and goes its own way."""
-        found = MemberTable()
-        found._slots, found._members = [list(slot) for slot in self._slots], set(self._members)
-        return found
+        table = MemberTable()
+        table._slots, table._members = [list(slot) for slot in self._slots], set(self._members)
+        return table
 
     def put(self, member: str) -> None:
         """Put a member, or put it again: that too may double the table."""

@@ -52,8 +52,8 @@ class TreeBin:
     def remove(self, key: int) -> bool:
         """Remove a key that is there; return whether the bin is to be a chain again, having become too small."""
         self.keys.remove(key)
-        left, right = self._root.children
-        if right is None or left is None or left.children[0] is None:
+        left_child, right_child = self._root.children
+        if right_child is None or left_child is None or left_child.children[0] is None:
             return True
         self._delete(self._find(key))
         self._root_to_front()
@@ -85,20 +85,20 @@ class TreeBin:
 
     def _balance_insertion(self, node: _Node) -> None:
         """Restore "no red node under a red one" from ``node`` upwards."""
-        while (parent := node.parent) is not None and parent.red and (above := parent.parent) is not None:
+        while (parent := node.parent) is not None and parent.red and (grandparent := parent.parent) is not None:
             side = parent.side
-            uncle = above.children[1 - side]
+            uncle = grandparent.children[1 - side]
             if uncle is not None and uncle.red:
                 parent.red = uncle.red = False
-                above.red = True
-                node = above
+                grandparent.red = True
+                node = grandparent
                 continue
             if node.side != side:
                 self._rotate(parent, side)
                 node, parent = parent, node
             parent.red = False
-            above.red = True
-            self._rotate(above, 1 - side)
+            grandparent.red = True
+            self._rotate(grandparent, 1 - side)
         self._root.red = False
 
     def _delete(self, node: _Node) -> None:
@@ -140,14 +140,14 @@ class TreeBin:
 
     def _borrow(self, parent: _Node, sibling: _Node, side: int) -> None:
         """Give the short side a black node from its sibling's, which has a red one to spare."""
-        near, far = sibling.children[side], sibling.children[1 - side]
-        if near is not None and (far is None or not far.red):
-            near.red, sibling.red = False, True
+        near_child, far_child = sibling.children[side], sibling.children[1 - side]
+        if near_child is not None and (far_child is None or not far_child.red):
+            near_child.red, sibling.red = False, True
             self._rotate(sibling, 1 - side)
-            sibling, far = near, sibling
+            sibling, far_child = near_child, sibling
         sibling.red = parent.red
-        if far is not None:
-            far.red = False
+        if far_child is not None:
+            far_child.red = False
         parent.red = False
         self._rotate(parent, side)
 
@@ -162,14 +162,14 @@ class TreeBin:
         riser.children[side] = node
         node.parent = riser
 
-    def _replace(self, node: _Node, other: _Node | None) -> None:
-        """Hang ``other`` where ``node`` hangs."""
-        if other is not None:
-            other.parent = node.parent
+    def _replace(self, node: _Node, successor: _Node | None) -> None:
+        """Hang ``successor`` where ``node`` hangs."""
+        if successor is not None:
+            successor.parent = node.parent
         if node.parent is not None:
-            node.parent.children[node.side] = other
-        elif other is not None:
-            self._root = other
+            node.parent.children[node.side] = successor
+        elif successor is not None:
+            self._root = successor
 
 
 def _any_red(node: _Node) -> bool:

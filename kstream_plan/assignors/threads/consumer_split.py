@@ -67,12 +67,12 @@ def split_over_consumers(
 def thread_assignment(group: Group, laws: Laws) -> ThreadAssignment:
     """Return the one that deals a group's tasks; it is made once."""
     name = "_thread_assignment_of_plain_hashes" if laws.plain_hashes else "_thread_assignment"
-    known: ThreadAssignment | None = vars(group).get(name)
-    if known is None:
+    assignment: ThreadAssignment | None = vars(group).get(name)
+    if assignment is None:
         hashes = _plain_hashes(group) if laws.plain_hashes else group.table_hashes
-        known = ThreadAssignment(hashes, max(group.capacities), hash_order)
-        vars(group)[name] = known
-    return known
+        assignment = ThreadAssignment(hashes, max(group.capacities), hash_order)
+        vars(group)[name] = assignment
+    return assignment
 
 
 def _plain_hashes(group: Group) -> list[int]:

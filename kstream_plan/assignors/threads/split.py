@@ -37,15 +37,30 @@ def split(
     """
     group, owned = state.group, Holdings.of(state.group, state.holdings).stateful
     if previous is None:
-        found = (_split_one(state, owned, i, held, laws) for i, held in enumerate(instances.stateful))
-        stateful, shares = tuple(chain.from_iterable(found)), None
+        shares_by_instance = (
+            _split_one(state, owned, i, holding, laws) for i, holding in enumerate(instances.stateful)
+        )
+        stateful, shares = tuple(chain.from_iterable(shares_by_instance)), None
     else:
-        before, decision = previous
-        given, held = Holdings.of(group, decision.instances), Holdings.of(group, decision.consumers)
+        previous_state, decision = previous
+        previous_instances, previous_consumers = (
+            Holdings.of(group, decision.instances),
+            Holdings.of(group, decision.consumers),
+        )
         if told_otherwise is None:
-            told_otherwise = _told_otherwise(state, before, instances.stateful)
-        stateful = _split_again(state, owned, instances.stateful, told_otherwise, given.stateful, held.stateful, laws)
-        shares = Shares(given.owners, held.owners, _loads(group, held.stateful, laws))
+            told_otherwise = _told_otherwise(state, previous_state, instances.stateful)
+        stateful = _split_again(
+            state,
+            owned,
+            instances.stateful,
+            told_otherwise,
+            previous_instances.stateful,
+            previous_consumers.stateful,
+            laws,
+        )
+        shares = Shares(
+            previous_instances.owners, previous_consumers.owners, _loads(group, previous_consumers.stateful, laws)
+        )
     shares = split_stateless(group, instances.owners, _loads(group, stateful, laws), shares, laws)
     return Holdings(stateful, group.stateless, shares.consumers)
 
@@ -54,18 +69,18 @@ def _loads(group: Group, consumers: Sequence[Holding], laws: Laws) -> Numbers:
     """Return what counts of the stateful tasks of each consumer where stateless ones are split."""
     loads = np.zeros(len(consumers), np.int32)
     if group.stateless:
-        loads[:] = [len(held[0]) + (0 if laws.roles_apart else len(held[1]) + len(held[2])) for held in consumers]
+        loads[:] = [len(tasks[0]) + (0 if laws.roles_apart else len(tasks[1]) + len(tasks[2])) for tasks in consumers]
     return loads
 
 
-def _told_otherwise(state: GroupState, before: GroupState, instances: Sequence[Holding]) -> set[int]:
+def _told_otherwise(state: GroupState, previous_state: GroupState, instances: Sequence[Holding]) -> set[int]:
     """Return the instances of which something else is reported of a task that they are given."""
-    found = set[int]()
-    for task, by in state.told_otherwise_since(before).items():
-        for instance in by:
-            if instance not in found and any(times_in(role, task) for role in instances[instance]):
-                found.add(instance)
-    return found
+    changed_instances = set[int]()
+    for task, reporting_instances in state.told_otherwise_since(previous_state).items():
+        for instance in reporting_instances:
+            if instance not in changed_instances and any(times_in(role, task) for role in instances[instance]):
+                changed_instances.add(instance)
+    return changed_instances
 
 
 def _split_again(
@@ -73,63 +88,65 @@ def _split_again(
     owned: Sequence[Holding],
     instances: Sequence[Holding],
     told_otherwise: Collection[int],
-    given: Sequence[Holding],
-    held: Sequence[Holding],
+    previous_instances: Sequence[Holding],
+    previous_consumers: Sequence[Holding],
     laws: Laws,
 ) -> tuple[Holding, ...]:
-    """Split the stateful tasks; those that were ``given`` to each instance ``before`` were ``held`` so by consumer."""
+    """Split the stateful tasks; those that were ``previous_instances`` to each instance ``before`` were ``previous_consumers`` so by consumer."""
     group = state.group
-    given_otherwise = {i for i in unlike(instances, given) if instances[i] != given[i]}
-    consumers = list(held)
+    given_otherwise = {i for i in unlike(instances, previous_instances) if instances[i] != previous_instances[i]}
+    consumers = list(previous_consumers)
     for i in sorted(given_otherwise.union(told_otherwise)):
-        if i not in given_otherwise and _stays(state, owned, i, instances[i], held):
+        if i not in given_otherwise and _stays(state, owned, i, instances[i], previous_consumers):
             continue
-        found = _split_one(state, owned, i, instances[i], laws)
-        for consumer, mine in zip(group.consumers_of[i], found, strict=True):
+        shares = _split_one(state, owned, i, instances[i], laws)
+        for consumer, mine in zip(group.consumers_of[i], shares, strict=True):
             consumers[consumer] = owned[consumer] if owned[consumer] == mine else mine
     return tuple(consumers)
 
 
-def _stays(state: GroupState, owned: Sequence[Holding], instance: int, held: Holding, given: Sequence[Holding]) -> bool:
-    """Tell whether every consumer has just what it was ``given`` of the same tasks, and alone reported it.
+def _stays(
+    state: GroupState, owned: Sequence[Holding], instance: int, holding: Holding, previous: Sequence[Holding]
+) -> bool:
+    """Tell whether every consumer has just what it was ``previous`` of the same tasks, and alone reported it.
 
     Then each gets its own back: those that were dealt to it have its share or one more.
     """
-    if any(owned[consumer] != given[consumer] for consumer in state.group.consumers_of[instance]):
+    if any(owned[consumer] != previous[consumer] for consumer in state.group.consumers_of[instance]):
         return False
-    for task in state.unsettled.intersection(chain(held.active, held.standby, held.warmup)):
+    for task in state.unsettled.intersection(chain(holding.active, holding.standby, holding.warmup)):
         reporters = _copy(state, task, instance).reporters
-        if len(reporters) != 1 or not any(task in role for role in given[reporters[0]]):
+        if len(reporters) != 1 or not any(task in role for role in previous[reporters[0]]):
             return False
     return True
 
 
 def _split_one(
-    state: GroupState, owned: Sequence[Holding], instance: int, held: Holding, laws: Laws
+    state: GroupState, owned: Sequence[Holding], instance: int, holding: Holding, laws: Laws
 ) -> tuple[Holding, ...]:
     """Tell the split which of the instance's tasks each of its consumers reported, given what all ``owned``."""
     group = state.group
     consumers = group.consumers_of[instance]
     if len(consumers) == 1:
-        return (held,)
+        return (holding,)
 
     def lag_of(task: int) -> int:
         return whole_sum(_copy(state, task, instance).lag, group.end_offset_sums[task])
 
-    return split_over_consumers(consumers, held, _reported(state, owned, instance, held), lag_of, group, laws)
+    return split_over_consumers(consumers, holding, _reported(state, owned, instance, holding), lag_of, group, laws)
 
 
-def _reported(state: GroupState, owned: Sequence[Holding], instance: int, held: Holding) -> list[set[int]]:
+def _reported(state: GroupState, owned: Sequence[Holding], instance: int, holding: Holding) -> list[set[int]]:
     """Return which of an instance's tasks each of its consumers reported.
 
     A settled task was reported by who holds it, so only the copies of the others have to be looked at.
     """
     consumers = state.group.consumers_of[instance]
-    placed = {*held.active, *held.standby, *held.warmup}
-    unsettled = state.unsettled & placed
-    settled = placed - unsettled if unsettled else placed
-    reported = [settled.intersection(chain(*owned[consumer])) for consumer in consumers]
-    for task in unsettled:
+    placed = {*holding.active, *holding.standby, *holding.warmup}
+    unsettled_tasks = state.unsettled & placed
+    settled_tasks = placed - unsettled_tasks if unsettled_tasks else placed
+    reported = [settled_tasks.intersection(chain(*owned[consumer])) for consumer in consumers]
+    for task in unsettled_tasks:
         for consumer in _copy(state, task, instance).reporters:
             reported[consumer - consumers.start].add(task)
     return reported

@@ -59,36 +59,38 @@ def split_stateless(
     return Shares(instances, owners, loads)
 
 
-def _in_turn(group: Group, given: Owners, loads: Numbers) -> Owners:
+def _in_turn(group: Group, instances: Owners, loads: Numbers) -> Owners:
     """Return the owners as before 3.2: first those with one active stateful task less, then all, in turn."""
     owners = no_owners(group)
-    for instance, of in enumerate(group.consumers_of):
-        (mine,) = (given == instance).nonzero()
-        counts = loads[of.start : of.stop].tolist()
-        behind = [of.start + k for k, count in enumerate(counts) if count < max(counts)][: len(mine)]
-        owners[mine[: len(behind)]] = behind
-        owners[mine[len(behind) :]] = of.start + np.arange(len(mine) - len(behind)) % len(of)
+    for instance, consumers in enumerate(group.consumers_of):
+        (mine,) = (instances == instance).nonzero()
+        counts = loads[consumers.start : consumers.stop].tolist()
+        lighter = [consumers.start + k for k, count in enumerate(counts) if count < max(counts)][: len(mine)]
+        owners[mine[: len(lighter)]] = lighter
+        owners[mine[len(lighter) :]] = consumers.start + np.arange(len(mine) - len(lighter)) % len(consumers)
     return owners
 
 
 def _touched(group: Group, instances: Owners, loads: Numbers, previous: Shares) -> set[int]:
     """Return the instances with other stateless tasks, or other loads of consumers, than in an earlier decision."""
-    changed = np.flatnonzero(loads != previous.loads).tolist()
-    touched = set(map(group.instance_of.__getitem__, changed))
-    moved = instances != previous.instances
-    return touched.union(instances[moved].tolist(), previous.instances[moved].tolist())
+    changed_consumers = np.flatnonzero(loads != previous.loads).tolist()
+    touched = set(map(group.instance_of.__getitem__, changed_consumers))
+    is_moved = instances != previous.instances
+    return touched.union(instances[is_moved].tolist(), previous.instances[is_moved].tolist())
 
 
-def _split(group: Group, given: Owners, loads: Numbers, touched: set[int], owners: Owners) -> None:
+def _split(group: Group, instances: Owners, loads: Numbers, touched: set[int], owners: Owners) -> None:
     """Write the owners of the stateless tasks that were given to the touched instances."""
-    by_instance = given.argsort(kind="stable")
-    ends = np.bincount(given, minlength=len(group.instances)).cumsum().tolist()
+    by_instance = instances.argsort(kind="stable")
+    ends = np.bincount(instances, minlength=len(group.instances)).cumsum().tolist()
     for instance in touched:
         mine = by_instance[ends[instance - 1] if instance else 0 : ends[instance]]
         if not len(mine):
             continue
-        of = group.consumers_of[instance]
-        owners[mine] = of.start + np.array(dealt_to_threads(group, mine, loads[of.start : of.stop].tolist()))
+        consumers = group.consumers_of[instance]
+        owners[mine] = consumers.start + np.array(
+            dealt_to_threads(group, mine, loads[consumers.start : consumers.stop].tolist())
+        )
 
 
 def dealt_to_threads(group: Group, places: Owners, load: Sequence[int]) -> list[int]:
