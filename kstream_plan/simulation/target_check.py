@@ -114,7 +114,7 @@ def check_target_file(
         slots=tuple(Seated(slot.name, taken.get(slot.name)) for slot in slots),
         unseated=tuple(process_id for process_id in ids if slots and process_id not in taken.values()),
         moving=moving,
-        waiting=len(decision.waiting),
+        waiting=len(decision.tasks_waiting),
         standbys_waiting=len(decision.standbys_waiting),
         doubts=doubts,
     )

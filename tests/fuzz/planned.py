@@ -171,7 +171,7 @@ class World:
 
     def is_settled(self, group: MembersAndTasks, decision: PlannedDecision) -> bool:
         """Tell whether nothing waits and everybody owns what was decided."""
-        return not decision.waiting and not decision.standbys_waiting and decision.running == group.owner
+        return not decision.tasks_waiting and not decision.standbys_waiting and decision.running == group.owner
 
 
 def broken(group: MembersAndTasks, followed: Followed, decision: PlannedDecision) -> str | None:

@@ -67,7 +67,7 @@ def decide(state: GroupState, config: AssignmentConfig, *, laws: Laws = NEWEST) 
     target, short_standbys = target_of(state.group, config, laws)
     config = laws.settings(config)
     movement = move(state, config, target, laws=laws)
-    owners = deal_stateless(state.group, config, [len(held.active) for held in movement.stateful])
+    owners = deal_stateless(state.group, config, [len(holding.active) for holding in movement.stateful])
     return HighAvailabilityDecision(
         instances=Holdings(movement.stateful, state.group.stateless, owners),
         probing_rebalance=bool(movement.movements),  # more to come

@@ -126,12 +126,14 @@ def _relieve(
     for destination, capacity in enumerate(capacities):
         if load_without_one < (counts[destination] + 1) / capacity or destination == source:
             continue
-        movable = _take(source, destination, counts, capacities, may_move(source, destination, tasks[source]), on_move)
-        if movable:
+        tasks_moved = _take(
+            source, destination, counts, capacities, may_move(source, destination, tasks[source]), on_move
+        )
+        if tasks_moved:
             any_moved = True
             load_without_one = (counts[source] - 1) / capacities[source]
-            tasks[source] = _excluding(tasks[source], movable)
-            tasks[destination] += movable
+            tasks[source] = _excluding(tasks[source], tasks_moved)
+            tasks[destination] += tasks_moved
     return any_moved
 
 

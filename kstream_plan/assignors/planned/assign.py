@@ -61,7 +61,7 @@ def assign(
     instances = _holdings(group, decision)
     same_group = previous if previous is not None and previous[0].group is group else None
     again_ms = None if decision.follow_up_ms is None else decision.follow_up_ms - target.now_ms
-    wanted = followed.target
+    planned_target = followed.target
     short = sorted(
         (task, config.num_standby_replicas - len(decision.standby[task]))
         for task in group.stateful
@@ -71,15 +71,15 @@ def assign(
         instances=instances,
         consumers=split(state, instances, same_group, laws=laws),
         probing_rebalance=again_ms is not None,
-        target=_target(group, wanted, decision),
-        movements=Movements.of(_movements(members, wanted, decision)),
+        target=_target(group, planned_target, decision),
+        movements=Movements.of(_movements(members, planned_target, decision)),
         short_standbys=tuple(short),
         keeps_stateless=True,
         follows=FollowedTarget(
             plan=followed.plan,
             refusal=followed.refusal,
-            warmups=wanted.warmups,
-            probe_ms=wanted.probe_ms,
+            warmups=planned_target.warmups,
+            probe_ms=planned_target.probe_ms,
             again_ms=again_ms,
             expires_in_ms=None if followed.expires_ms is None else followed.expires_ms - target.now_ms,
         ),
@@ -90,16 +90,18 @@ def members_and_tasks(state: GroupState, config: AssignmentConfig) -> MembersAnd
     """Return a group of the planner as the class in the application sees it when the group rebalances."""
     group = state.group
     owned: list[set[int]] = [set() for _ in group.instances]
-    held = Holdings.of(group, state.holdings)
-    for consumer, holding in enumerate(held.stateful):
+    holdings = Holdings.of(group, state.holdings)
+    for consumer, holding in enumerate(holdings.stateful):
         owned[group.instance_of[consumer]].update(holding.active)
-    for task, consumer in zip(group.stateless, held.owners.tolist(), strict=True):
+    for task, consumer in zip(group.stateless, holdings.owners.tolist(), strict=True):
         if consumer >= 0:
             owned[group.instance_of[consumer]].add(task)
     reported: list[set[int]] = [set() for _ in group.instances]
     whole = np.array([whole_sum(None, records) for records in group.end_offset_sums], dtype=np.int64)
     lags = np.repeat(whole[:, None], len(group.instances), axis=1)
-    for task, copy in ((of, copy) for of in group.stateful for copy in state.copies[of]):
+    for task, copy in (
+        (stateful_task, copy) for stateful_task in group.stateful for copy in state.copies[stateful_task]
+    ):
         if copy.lag is not None:
             lags[task, copy.instance] = min(copy.lag, MAX_LONG)
             reported[copy.instance].add(task)
@@ -158,35 +160,35 @@ def _holdings(group: Group, decision: PlannedDecision) -> Holdings:
     return Holdings(stateful, group.stateless, owners)
 
 
-def _target(group: Group, wanted: PlannedTarget, decision: PlannedDecision) -> Target:
+def _target(group: Group, target: PlannedTarget, decision: PlannedDecision) -> Target:
     """Return where the stateful tasks go in the end; those that are meant for nobody here stay."""
     active: list[list[int]] = [[] for _ in group.instances]
     standby: list[list[int]] = [[] for _ in group.instances]
     for task in group.stateful:
-        place = wanted.active[task]
+        place = target.active[task]
         active[decision.running[task] if place == NOBODY else place].append(task)
-        for holder in wanted.standby[task]:
+        for holder in target.standby[task]:
             standby[holder].append(task)
     return Target(tuple(map(tuple, active)), tuple(map(tuple, standby)))
 
 
-def _movements(members: MembersAndTasks, wanted: PlannedTarget, decision: PlannedDecision) -> Iterable[Movement]:
+def _movements(members: MembersAndTasks, target: PlannedTarget, decision: PlannedDecision) -> Iterable[Movement]:
     """Yield what waits, tasks before standbys, in the order in which copies are given out."""
     warm = set(decision.warmups)
 
     def movement(task: int, kind: str, source: int, place: int) -> Movement:
-        held = "swap" if place in decision.standby[task] else "move"
+        verb = "swap" if place in decision.standby[task] else "move"
         any_caught_up = bool((members.ranks[task] == 0).any())
-        how = f"{held}_caught_up" if any_caught_up else f"{held}_most_caught_up"
-        return Movement(task, kind, how, source, place, (task, place) in warm)
+        way = f"{verb}_caught_up" if any_caught_up else f"{verb}_most_caught_up"
+        return Movement(task, kind, way, source, place, (task, place) in warm)
 
-    for task in decision.waiting:
-        yield movement(task, "active", decision.running[task], wanted.active[task])
+    for task in decision.tasks_waiting:
+        yield movement(task, "active", decision.running[task], target.active[task])
     for task, place in decision.standbys_waiting:
-        yield movement(task, "standby", _standby_source(wanted, decision, task), place)
+        yield movement(task, "standby", _standby_source(target, decision, task), place)
 
 
-def _standby_source(wanted: PlannedTarget, decision: PlannedDecision, task: int) -> int:
+def _standby_source(target: PlannedTarget, decision: PlannedDecision, task: int) -> int:
     """Return who keeps a standby meanwhile that is to be elsewhere, else who runs the task."""
-    surplus: Sequence[int] = [place for place in decision.standby[task] if place not in wanted.standby[task]]
+    surplus: Sequence[int] = [place for place in decision.standby[task] if place not in target.standby[task]]
     return surplus[0] if surplus else decision.running[task]

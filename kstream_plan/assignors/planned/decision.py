@@ -21,7 +21,7 @@ class PlannedDecision:
     """Who runs and who holds what next; tasks are indices, members places.
 
     ``running``: by task the member that runs it; ``standby``: by task the members that hold a standby, in order of
-    preference; ``warmups``: pairs of a task and the member that gets a copy as well; ``waiting``: the tasks that are to
+    preference; ``warmups``: pairs of a task and the member that gets a copy as well; ``tasks_waiting``: those to
     run elsewhere; ``standbys_waiting``: pairs of a task and the member that is to hold a standby. ``follow_up_ms`` and
     ``follow_up_on``: when to decide again and which member says so; ``None``: not until something happens.
     """
@@ -29,7 +29,7 @@ class PlannedDecision:
     running: tuple[int, ...]
     standby: tuple[tuple[int, ...], ...]
     warmups: tuple[tuple[int, int], ...]
-    waiting: tuple[int, ...]
+    tasks_waiting: tuple[int, ...]
     standbys_waiting: tuple[tuple[int, int], ...]
     follow_up_ms: int | None
     follow_up_on: int | None
@@ -40,24 +40,24 @@ def decide_towards(group: MembersAndTasks, target: PlannedTarget, now_ms: int) -
     running = stateful_owners(group, target.active)
     standby = _standbys(group, target, running)
     sequence = [*target.order]
-    named = set(sequence)
-    sequence += [task for task in group.stateful if task not in named]
-    waiting = tuple(task for task in sequence if target.active[task] not in (NOBODY, running[task]))
+    ordered_tasks = set(sequence)
+    sequence += [task for task in group.stateful if task not in ordered_tasks]
+    tasks_waiting = tuple(task for task in sequence if target.active[task] not in (NOBODY, running[task]))
     standbys_waiting = tuple(
         (task, place)
         for task in sequence
         for place in target.standby[task]
         if place != running[task] and place not in standby[task]
     )
-    is_waiting = bool(waiting or standbys_waiting)
+    is_waiting = bool(tasks_waiting or standbys_waiting)
     follow_up_ms = now_ms + target.probe_ms if is_waiting else target.until_ms
     return PlannedDecision(
         running=_with_stateless(group, target, running),
         standby=standby,
         warmups=_warmups(
-            group, target, standby, [(task, target.active[task]) for task in waiting], standbys_waiting, sequence
+            group, target, standby, [(task, target.active[task]) for task in tasks_waiting], standbys_waiting, sequence
         ),
-        waiting=waiting,
+        tasks_waiting=tasks_waiting,
         standbys_waiting=standbys_waiting,
         follow_up_ms=follow_up_ms,
         follow_up_on=None if follow_up_ms is None else _carrier(group),
@@ -77,9 +77,9 @@ def stateful_owners(group: MembersAndTasks, active: Sequence[int]) -> list[int]:
     lowest = ranks.min(axis=1).tolist() if group.members else []
 
     def settle(task: int, place: int) -> None:
-        wanted = active[task]
-        if wanted != NOBODY and ranks[task, wanted] <= ranks[task, place]:
-            place = wanted
+        target_place = active[task]
+        if target_place != NOBODY and ranks[task, target_place] <= ranks[task, place]:
+            place = target_place
         running[task] = place
         loads[place] += 1
 
@@ -125,14 +125,14 @@ def _warmups(
     sequence: Sequence[int],
 ) -> tuple[tuple[int, int], ...]:
     """Return who gets a copy as well: tasks before standbys, of each first those that have begun, then in sequence."""
-    position = {task: at for at, task in enumerate(sequence)}
+    position = {task: index for index, task in enumerate(sequence)}
 
     def key(pair: tuple[int, int]) -> tuple[bool, int, int]:
         task, place = pair
         return task not in group.members[place].state, position[task], place
 
-    ordered = [*sorted(active, key=key), *sorted(standbys, key=key)]
-    return tuple([(task, place) for task, place in ordered if place not in standby[task]][: target.warmups])
+    pairs = [*sorted(active, key=key), *sorted(standbys, key=key)]
+    return tuple([(task, place) for task, place in pairs if place not in standby[task]][: target.warmups])
 
 
 def _with_stateless(group: MembersAndTasks, target: PlannedTarget, stateful: Sequence[int]) -> tuple[int, ...]:

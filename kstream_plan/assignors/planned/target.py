@@ -50,10 +50,10 @@ def target_of_file(group: MembersAndTasks, file: TargetFile, now_ms: int) -> Pla
     seats = _seats(group, [_Share.of(slot, index) for slot in file.slots])
     active = [NOBODY] * len(index)
     standby: list[list[int]] = [[] for _ in index]
-    wanted = [0] * len(index)
+    standbys_wanted = [0] * len(index)
     for slot, place in zip(file.slots, seats, strict=True):
         for task in map(index.__getitem__, slot.standby):
-            wanted[task] += 1
+            standbys_wanted[task] += 1
             if place != NOBODY:
                 standby[task].append(place)
         for task in map(index.__getitem__, slot.active):
@@ -62,7 +62,7 @@ def target_of_file(group: MembersAndTasks, file: TargetFile, now_ms: int) -> Pla
     return PlannedTarget(
         active=tuple(active),
         standby=tuple(tuple(sorted(places)) for places in standby),
-        standbys_wanted=tuple(wanted),
+        standbys_wanted=tuple(standbys_wanted),
         order=tuple(index[task] for task in file.order),
         warmups=file.warmups,
         probe_ms=file.probe_ms,
@@ -76,8 +76,8 @@ def is_match(match: str, member: Member) -> bool:
     kind, _, value = match.partition(":")
     match kind:
         case "tag":
-            key, _, wanted = value.partition("=")
-            return member.tags.get(key) == wanted
+            key, _, tag_value = value.partition("=")
+            return member.tags.get(key) == tag_value
         case "static":
             rests = (name.removeprefix(value) for name in member.consumer_ids if name.startswith(value))
             return any(_THREAD_AND_UUID.fullmatch(rest) for rest in rests)
@@ -94,7 +94,7 @@ def is_match(match: str, member: Member) -> bool:
 class _Share:
     match: str
     active: frozenset[int]
-    both: frozenset[int]
+    all_tasks: frozenset[int]
 
     @classmethod
     def of(cls, slot: Slot, index: dict[str, int]) -> _Share:
@@ -102,7 +102,7 @@ class _Share:
         return cls(slot.match, active, active.union(map(index.__getitem__, slot.standby)))
 
     def overlap(self, member: Member) -> tuple[int, int]:
-        return len(self.active & member.owned), len(self.both & member.state)
+        return len(self.active & member.owned), len(self.all_tasks & member.state)
 
 
 def _seats(group: MembersAndTasks, shares: Sequence[_Share]) -> tuple[int, ...]:
@@ -111,8 +111,8 @@ def _seats(group: MembersAndTasks, shares: Sequence[_Share]) -> tuple[int, ...]:
     free = dict(enumerate(group.members))
 
     def preferred(slot: int, place: int) -> tuple[int, int]:
-        owned, held = shares[slot].overlap(free[place])
-        return -owned, -held
+        active_in_common, in_common = shares[slot].overlap(free[place])
+        return -active_in_common, -in_common
 
     for slot, share in enumerate(shares):
         matching = [place for place, member in free.items() if is_match(share.match, member)]
@@ -123,7 +123,7 @@ def _seats(group: MembersAndTasks, shares: Sequence[_Share]) -> tuple[int, ...]:
     def pairs() -> Iterator[tuple[int, int, int, int]]:
         for slot, place in enumerate(seats):
             if place == NOBODY:
-                yield from ((*preferred(slot, other), slot, other) for other in free)
+                yield from ((*preferred(slot, free_place), slot, free_place) for free_place in free)
 
     for _, _, slot, place in sorted(pairs()):
         if seats[slot] == NOBODY and place in free:

@@ -18,9 +18,9 @@ def target_without_file(group: MembersAndTasks) -> PlannedTarget:
     """Return an even target that moves as few tasks as it can, first to where a copy is caught up."""
     home = stateful_owners(group, [NOBODY] * len(group.task_ids))
     order = _even_out(group, home)
-    held = _counts(group, (home[task] for task in group.stateful))
-    standby = _place_standbys(group, home, held)
-    active = _place_stateless(group, home, held)
+    counts = _counts(group, (home[task] for task in group.stateful))
+    standby = _place_standbys(group, home, counts)
+    active = _place_stateless(group, home, counts)
     return PlannedTarget(
         active=tuple(active),
         standby=tuple(tuple(sorted(places)) for places in standby),
@@ -31,13 +31,13 @@ def target_without_file(group: MembersAndTasks) -> PlannedTarget:
     )
 
 
-def quota(group: MembersAndTasks, number: int, held: Sequence[int]) -> list[int]:
+def quota(group: MembersAndTasks, number: int, counts: Sequence[int]) -> list[int]:
     """Return by member its share of a number of tasks; what rounding leaves goes to those who hold more than theirs."""
     threads = [member.threads for member in group.members]
     all_threads = sum(threads)
     shares = [number * of_member // all_threads for of_member in threads]
     uneven = [place for place, of_member in enumerate(threads) if number * of_member % all_threads]
-    uneven.sort(key=lambda place: (shares[place] - held[place], place))
+    uneven.sort(key=lambda place: (shares[place] - counts[place], place))
     for place in uneven[: number - sum(shares)]:
         shares[place] += 1
     return shares
@@ -52,10 +52,10 @@ def _counts(group: MembersAndTasks, places: Iterable[int]) -> list[int]:
 
 def _even_out(group: MembersAndTasks, home: list[int]) -> list[int]:
     """Move tasks in ``home`` from members above their quota to those below; return them in that order."""
-    held = _counts(group, (home[task] for task in group.stateful))
+    counts = _counts(group, (home[task] for task in group.stateful))
     of_subtopology = Counter((home[task], group.subtopologies[task]) for task in group.stateful)
-    shares = quota(group, len(group.stateful), held)
-    moved = []
+    shares = quota(group, len(group.stateful), counts)
+    moves = []
 
     def is_caught_up(task: int, place: int) -> bool:
         return bool(group.ranks[task, place] == 0)
@@ -69,22 +69,22 @@ def _even_out(group: MembersAndTasks, home: list[int]) -> list[int]:
     def give(tasks: Sequence[int], is_allowed: Callable[[int, int], bool]) -> None:
         for task in tasks:
             source, subtopology = home[task], group.subtopologies[task]
-            if held[source] <= shares[source]:
+            if counts[source] <= shares[source]:
                 continue
-            takers = [p for p, share in enumerate(shares) if held[p] < share and is_allowed(task, p)]
+            takers = [p for p, share in enumerate(shares) if counts[p] < share and is_allowed(task, p)]
             if not takers:
                 continue
-            taker = min(takers, key=lambda p: (of_subtopology[p, subtopology], held[p] * group.weights[p], p))
+            taker = min(takers, key=lambda p: (of_subtopology[p, subtopology], counts[p] * group.weights[p], p))
             for place, change in ((source, -1), (taker, 1)):
-                held[place] += change
+                counts[place] += change
                 of_subtopology[place, subtopology] += change
             home[task] = taker
-            moved.append(task)
+            moves.append(task)
 
     give(group.stateful, is_caught_up)
     give(group.stateful, has_state)
     give(_by_turns(group, home), is_any)
-    return moved
+    return moves
 
 
 def _by_turns(group: MembersAndTasks, home: Sequence[int]) -> list[int]:
@@ -92,33 +92,33 @@ def _by_turns(group: MembersAndTasks, home: Sequence[int]) -> list[int]:
     turn = Counter[tuple[int, int]]()
     turns = []
     for task in group.stateful:
-        where = home[task], group.subtopologies[task]
-        turns.append((turn[where], task))
-        turn[where] += 1
+        member_and_subtopology = home[task], group.subtopologies[task]
+        turns.append((turn[member_and_subtopology], task))
+        turn[member_and_subtopology] += 1
     return [task for _, task in sorted(turns)]
 
 
-def _place_standbys(group: MembersAndTasks, home: Sequence[int], held: Sequence[int]) -> list[list[int]]:
+def _place_standbys(group: MembersAndTasks, home: Sequence[int], counts: Sequence[int]) -> list[list[int]]:
     """Return by task the members that hold a standby: tags apart, then room, then state that is there already."""
     standby: list[list[int]] = [[] for _ in group.task_ids]
-    wanted = min(group.num_standby_replicas, len(group.members) - 1)
-    if wanted <= 0:
+    replicas = min(group.num_standby_replicas, len(group.members) - 1)
+    if replicas <= 0:
         return standby
-    copies = [*held]
+    copies = [*counts]
     all_threads = sum(member.threads for member in group.members)
-    number = len(group.stateful) * (1 + wanted)
+    number = len(group.stateful) * (1 + replicas)
     room = [-(-number * member.threads // all_threads) for member in group.members]
     for task in group.stateful:
         holders = [home[task]]
         crowds = [0] * len(group.members)
         rests = [_rest(group, task, place) for place in range(len(group.members))]
         values: set[tuple[str, str]] = set()
-        for _ in range(wanted):
+        for _ in range(replicas):
             added = set(_tags(group, holders[-1])) - values
             if added:
                 values |= added
                 crowds = [len(values.intersection(_tags(group, place))) for place in range(len(group.members))]
-            chosen = min(
+            holder = min(
                 (place for place in range(len(group.members)) if place not in holders),
                 key=lambda place: (
                     crowds[place],
@@ -128,8 +128,8 @@ def _place_standbys(group: MembersAndTasks, home: Sequence[int], held: Sequence[
                     place,
                 ),
             )
-            copies[chosen] += 1
-            holders.append(chosen)
+            copies[holder] += 1
+            holders.append(holder)
         standby[task] = holders[1:]
     return standby
 
@@ -146,11 +146,11 @@ def _tags(group: MembersAndTasks, place: int) -> list[tuple[str, str]]:
     return [(key, tags[key]) for key in group.rack_aware_assignment_tags if key in tags]
 
 
-def _place_stateless(group: MembersAndTasks, home: Sequence[int], held: Sequence[int]) -> list[int]:
+def _place_stateless(group: MembersAndTasks, home: Sequence[int], stateful_counts: Sequence[int]) -> list[int]:
     """Return by task the member that is to run it; stateless ones stay where there is room for them."""
     active = [*home]
-    counts = [*held]
-    owned = [*held]
+    counts = [*stateful_counts]
+    owned = [*stateful_counts]
     for task in group.stateless:
         if group.owner[task] != NOBODY:
             owned[group.owner[task]] += 1
@@ -164,7 +164,7 @@ def _place_stateless(group: MembersAndTasks, home: Sequence[int], held: Sequence
         else:
             rest.append(task)
     for task in rest:
-        below = [place for place, share in enumerate(shares) if counts[place] < share] or range(len(counts))
-        active[task] = group.least_loaded(below, counts)
+        with_room = [place for place, share in enumerate(shares) if counts[place] < share] or range(len(counts))
+        active[task] = group.least_loaded(with_room, counts)
         counts[active[task]] += 1
     return active

@@ -21,11 +21,11 @@ def racks_known(group: Group, *, changelogs: bool) -> bool:
         return False
     replicas = _replica_racks(group)
 
-    def known(partitions: tuple[Partition, ...]) -> bool:
+    def has_racks(partitions: tuple[Partition, ...]) -> bool:
         return bool(partitions) and all(partition[:2] in replicas for partition in partitions)
 
-    return all(known(task.source_partitions) for task in group.tasks) and (
-        not changelogs or all(known(group.tasks[task].changelog_partitions) for task in group.stateful)
+    return all(has_racks(task.source_partitions) for task in group.tasks) and (
+        not changelogs or all(has_racks(group.tasks[task].changelog_partitions) for task in group.stateful)
     )
 
 
@@ -39,7 +39,7 @@ def _replica_racks(group: Group) -> dict[tuple[str, int], set[str]]:
                 racks.setdefault(partition[:2], set()).update(rack for rack in partition.racks if rack)
             elif partition.racks:
                 incomplete.add(partition[:2])
-    return {partition: known for partition, known in racks.items() if partition not in incomplete}
+    return {partition: partition_racks for partition, partition_racks in racks.items() if partition not in incomplete}
 
 
 class RackCosts:

@@ -25,15 +25,15 @@ def assign_all(network: TaskNetwork, capacities: Sequence[int]) -> None:
         capacities: the number of tasks that each client takes in all.
     """
     spare = list(capacities)
-    waiting: list[deque[int]] = [deque() for _ in network.subtopologies]
+    unassigned_tasks: list[deque[int]] = [deque() for _ in network.subtopologies]
     for task, g in enumerate(network.subtopology_of):
-        waiting[g].append(task)
-    while any(waiting):
-        way = _shortest_way(network, [tasks[0] for tasks in waiting if tasks], spare)
-        for above, node in pairwise(way):
-            if above < len(network.kinds):
-                network.assign(above, network.client_at(node))
-        waiting[network.subtopology_of[way[0]]].popleft()
+        unassigned_tasks[g].append(task)
+    while any(unassigned_tasks):
+        way = _shortest_way(network, [tasks[0] for tasks in unassigned_tasks if tasks], spare)
+        for previous_node, node in pairwise(way):
+            if previous_node < len(network.kinds):
+                network.assign(previous_node, network.client_at(node))
+        unassigned_tasks[network.subtopology_of[way[0]]].popleft()
         spare[network.client_at(way[-1])] -= 1
 
 
@@ -42,17 +42,17 @@ def _shortest_way(network: TaskNetwork, heads: Sequence[int], spare: Sequence[in
 
     ``heads`` are the first unassigned tasks of the subtopologies; whatever another one could reach, they reach first.
     """
-    above: dict[int, int | None] = dict.fromkeys(heads)
+    previous_nodes: dict[int, int | None] = dict.fromkeys(heads)
     queue, reached = deque(heads), set[int]()
     while queue:
         node = queue.popleft()
-        for following in _arcs(network, node, reached):
-            if following in above:
+        for next_node in _arcs(network, node, reached):
+            if next_node in previous_nodes:
                 continue
-            above[following] = node
-            if following >= network.joint_node(0) and spare[network.client_at(following)] > 0:
-                return _way_to(following, above)
-            queue.append(following)
+            previous_nodes[next_node] = node
+            if next_node >= network.joint_node(0) and spare[network.client_at(next_node)] > 0:
+                return _way_to(next_node, previous_nodes)
+            queue.append(next_node)
     raise PlanInvariantError("the limits of balance_subtopology leave no room for all tasks")
 
 
@@ -75,10 +75,10 @@ def _arcs(network: TaskNetwork, node: int, reached: set[int]) -> Iterator[int]:
         yield network.joint_node(i)
 
 
-def _way_to(end: int, above: Mapping[int, int | None]) -> list[int]:
+def _way_to(end: int, previous_nodes: Mapping[int, int | None]) -> list[int]:
     way: list[int] = []
     node: int | None = end
     while node is not None:
         way.append(node)
-        node = above[node]
+        node = previous_nodes[node]
     return way[::-1]

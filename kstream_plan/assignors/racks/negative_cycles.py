@@ -31,19 +31,19 @@ def minimize_cost(network: TaskNetwork) -> None:
         ConfigError: there is no end to it, because costs overflow 32 bits.
     """
     network.update_steps()
-    seen = set()
+    earlier_owners = set()
     while moves := _Search(network).negative_cycle():
         for task, client in moves:
             network.assign(task, client)
         network.update_steps()
         if network.may_never_end:
             owners = tuple(network.owner)
-            if owners in seen:
+            if owners in earlier_owners:
                 raise ConfigError(
                     "with these costs Kafka's rack-aware optimisation never ends: they overflow 32 bits",
                     fix="lower rack.aware.assignment.traffic_cost or rack.aware.assignment.non_overlap_cost",
                 )
-            seen.add(owners)
+            earlier_owners.add(owners)
 
 
 class _Distances:
@@ -75,7 +75,7 @@ class _Search:
             joints=[0 for _ in clients],
         )
         #: The scanned distances at the start of the last pass, and those that the clients were last relaxed from.
-        self._before = list(self._now.scanned)
+        self._scanned_before = list(self._now.scanned)
         self._used: list[list[int]] = [[] for _ in subtopologies]
         #: Per subtopology and client the scanned distances that last relaxed its node; empty: its joint did.
         self._relaxed_by: list[list[list[int]]] = [[[] for _ in clients] for _ in subtopologies]
@@ -106,7 +106,7 @@ class _Search:
     def _pass(self) -> bool:
         """Relax every arc: the tasks', then the clients', then the joints'; return whether any distance fell."""
         now, fallen = self._now, False
-        self._before = list(now.scanned)
+        self._scanned_before = list(now.scanned)
         for g, vector in enumerate(now.scanned):
             if vector is not self._used[g]:
                 fallen |= self._relax_clients(g, vector)
@@ -138,28 +138,34 @@ class _Search:
                 fallen = True
         return fallen
 
-    def _rhythm_since(self, then: _Distances) -> tuple[list[int], list[int]] | None:
-        """Return how much the distances of each subtopology and joint fell since ``then`` if that will go on for ever.
+    def _rhythm_since(self, earlier: _Distances) -> tuple[list[int], list[int]] | None:
+        """Return how much the distances of each subtopology and joint fell since ``earlier``, if that never ends.
 
         It will if a subtopology's distances all fell by the same, nothing can reach what fell less, and nothing that
         fell less has had a part in it.
         """
         now, drops = self._now, []
         for g, row in enumerate(now.clients):
-            before, after = chain(then.clients[g], then.scanned[g][:-1]), chain(row, now.scanned[g])
-            fell = set(map(sub, before, after))
+            earlier_distances, distances = (
+                chain(earlier.clients[g], earlier.scanned[g][:-1]),
+                chain(row, now.scanned[g]),
+            )
+            fell = set(map(sub, earlier_distances, distances))
             if len(fell) > 1:
                 return None
             drops.append(fell.pop())
-        joint_drops = list(map(sub, then.joints, now.joints))
+        joint_drops = list(map(sub, earlier.joints, now.joints))
         if not any(drops):
             return None
         arcs = [
-            *((drops[g], then.clients[g][i], joint_drops[i], then.joints[i]) for g, i in self._into_joint),
-            *((joint_drops[i], then.joints[i], drops[g], then.clients[g][i]) for g, i in self._out_of_joint),
-            *((0, start, drops[g], then.clients[g][i]) for g, i, start in self._network.starts()),
+            *((drops[g], earlier.clients[g][i], joint_drops[i], earlier.joints[i]) for g, i in self._into_joint),
+            *((joint_drops[i], earlier.joints[i], drops[g], earlier.clients[g][i]) for g, i in self._out_of_joint),
+            *((0, start, drops[g], earlier.clients[g][i]) for g, i, start in self._network.starts()),
         ]
-        if any(fell > end_fell or (fell < end_fell and at - fell < end_at) for fell, at, end_fell, end_at in arcs):
+        if any(
+            fell > end_fell or (fell < end_fell and distance - fell < end_distance)
+            for fell, distance, end_fell, end_distance in arcs
+        ):
             return None
         return drops, joint_drops
 
@@ -167,10 +173,10 @@ class _Search:
         """Let all distances fall as in so many periods."""
         now = self._now
         for g, drop in enumerate(drops):
-            by, up_to_date = drop * periods, self._used[g] is now.scanned[g]
-            now.clients[g] = [distance - by for distance in now.clients[g]]
-            now.scanned[g] = _lowered(now.scanned[g], by)
-            self._before[g] = _lowered(self._before[g], by)
+            fall, up_to_date = drop * periods, self._used[g] is now.scanned[g]
+            now.clients[g] = [distance - fall for distance in now.clients[g]]
+            now.scanned[g] = _lowered(now.scanned[g], fall)
+            self._scanned_before[g] = _lowered(self._scanned_before[g], fall)
             if up_to_date:
                 self._used[g] = now.scanned[g]
         now.joints[:] = [distance - drop * periods for distance, drop in zip(now.joints, joint_drops, strict=True)]
@@ -179,21 +185,22 @@ class _Search:
         """Return the first node that one more pass relaxes and the node it is relaxed from, if there is one."""
         network, now = self._network, self._now
         nearest = (
-            min(map(add, before, savings)) for before, savings in zip(self._before, network.least_savings, strict=True)
+            min(map(add, distances, savings))
+            for distances, savings in zip(self._scanned_before, network.least_savings, strict=True)
         )
         source = min(0, *nearest)
         fell = (
             (task, g, owner)
             for g, owner in product(network.subtopologies, network.clients)
-            if now.scanned[g][owner] < self._before[g][owner]
+            if now.scanned[g][owner] < self._scanned_before[g][owner]
             for task in network.first_by_kind(g, owner)
         )
         for task, g, owner in sorted(fell):
             distance, costs = network.distance(task, owner, now.scanned[g]), network.costs[network.kinds[task]]
             if distance < source:
                 return _SOURCE, task
-            for i, at in enumerate(now.clients[g]):
-                if distance + costs[i] < at and i != owner:
+            for i, client_distance in enumerate(now.clients[g]):
+                if distance + costs[i] < client_distance and i != owner:
                     return network.client_node(g, i), task
         return self._last_relaxed_by_a_client()
 
@@ -201,13 +208,13 @@ class _Search:
         """As :meth:`_last_relaxed`, no task having relaxed anything: only a client that its joint has just relaxed."""
         network, now = self._network, self._now
         for g, i in product(network.subtopologies, network.clients):
-            at = now.clients[g][i]
-            if at == now.scanned[g][i]:
+            distance = now.clients[g][i]
+            if distance == now.scanned[g][i]:
                 continue
             for task in sorted(network.first_by_kind(g, i)):
-                if at + network.savings[network.kinds[task]][i] < network.distance(task, i, now.scanned[g]):
+                if distance + network.savings[network.kinds[task]][i] < network.distance(task, i, now.scanned[g]):
                     return task, network.client_node(g, i)
-            if at < now.joints[i] and (g, i) in self._into_joint:
+            if distance < now.joints[i] and (g, i) in self._into_joint:
                 return network.joint_node(i), network.client_node(g, i)
         return None
 
@@ -219,10 +226,10 @@ class _Search:
             node = self._relaxed_from(node)
         moves, first = [], node
         while True:
-            above = start if node == end else self._relaxed_from(node)
-            if 0 <= above < len(self._network.kinds):
-                moves.append((above, self._network.client_at(node)))
-            node = above
+            previous_node = start if node == end else self._relaxed_from(node)
+            if 0 <= previous_node < len(self._network.kinds):
+                moves.append((previous_node, self._network.client_at(node)))
+            node = previous_node
             if node == first:
                 return moves
 
@@ -238,6 +245,6 @@ class _Search:
         return network.first_on_the_way(g, i, vector) if vector else network.joint_node(i)
 
 
-def _lowered(vector: list[int], by: int) -> list[int]:
+def _lowered(vector: list[int], fall: int) -> list[int]:
     """Lower scanned distances, except the last, where every task starts."""
-    return [distance - by for distance in vector[:-1]] + vector[-1:]
+    return [distance - fall for distance in vector[:-1]] + vector[-1:]

@@ -85,13 +85,13 @@ class TaskNetwork:
 
     def assign(self, task: int, client: int) -> None:
         """Let ``client`` run ``task`` instead of its present owner."""
-        g, kind, before = self.subtopology_of[task], self.kinds[task], self.owner[task]
-        if before != NOBODY:
-            self._by_kind[g][before][kind].remove(task)
-            if not self._by_kind[g][before][kind]:
-                del self._by_kind[g][before][kind]
-            self.counts[g][before] -= 1
-            self._outdated[g, before] = None
+        g, kind, owner = self.subtopology_of[task], self.kinds[task], self.owner[task]
+        if owner != NOBODY:
+            self._by_kind[g][owner][kind].remove(task)
+            if not self._by_kind[g][owner][kind]:
+                del self._by_kind[g][owner][kind]
+            self.counts[g][owner] -= 1
+            self._outdated[g, owner] = None
         insort(self._by_kind[g][client].setdefault(kind, []), task)
         self.counts[g][client] += 1
         self._outdated[g, client] = None
@@ -101,17 +101,17 @@ class TaskNetwork:
         """Return the first task of each kind that the client runs of subtopology ``g``."""
         return [tasks[0] for tasks in self._by_kind[g][client].values()]
 
-    def first_on_the_way(self, g: int, to: int, distances: Sequence[int]) -> int:
-        """Return the first task by which client ``to`` is nearest, ``distances`` being those of ``steps[g][to]``."""
-        steps = self.steps[g][to]
+    def first_on_the_way(self, g: int, client_to: int, distances: Sequence[int]) -> int:
+        """Return the first task by which ``client_to`` is nearest, at the distances of ``steps[g][client_to]``."""
+        steps = self.steps[g][client_to]
         nearest = min(map(add, distances, steps))
         starting = nearest == distances[-1] + steps[-1]
         return min(
             task
             for client in self.clients
-            if client != to and (starting or nearest == distances[client] + steps[client])
+            if client != client_to and (starting or nearest == distances[client] + steps[client])
             for task in self.first_by_kind(g, client)
-            if nearest == self.costs[self.kinds[task]][to] + self.distance(task, client, distances)
+            if nearest == self.costs[self.kinds[task]][client_to] + self.distance(task, client, distances)
         )
 
     def distance(self, task: int, client: int, distances: Sequence[int]) -> int:
@@ -130,9 +130,9 @@ class TaskNetwork:
         for g, client in self._outdated:
             kinds = list(self._by_kind[g][client])
             self.least_savings[g][client] = min((self.savings[kind][client] for kind in kinds), default=IMPASSABLE)
-            for to, steps in enumerate(self.steps[g]):
-                if to != client:
-                    ways = (self.costs[kind][to] + self.savings[kind][client] for kind in kinds)
+            for client_to, steps in enumerate(self.steps[g]):
+                if client_to != client:
+                    ways = (self.costs[kind][client_to] + self.savings[kind][client] for kind in kinds)
                     steps[client] = min(ways, default=IMPASSABLE)
         if self._some_cost_is_negative:
             for g in self.subtopologies:
@@ -145,6 +145,6 @@ class TaskNetwork:
         Kafka's search sets out from everywhere at distance 0, so also from a task. Unless its cost is negative that
         never is the shortest way to a client.
         """
-        for to, steps in enumerate(self.steps[g]):
-            kinds = {kind for client in self.clients if client != to for kind in self._by_kind[g][client]}
-            steps[-1] = min((self.costs[kind][to] for kind in kinds), default=IMPASSABLE)
+        for client_to, steps in enumerate(self.steps[g]):
+            kinds = {kind for client in self.clients if client != client_to for kind in self._by_kind[g][client]}
+            steps[-1] = min((self.costs[kind][client_to] for kind in kinds), default=IMPASSABLE)

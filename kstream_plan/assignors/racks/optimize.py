@@ -96,9 +96,9 @@ def optimize_standby(
     """
     swaps = _StandbySwaps(RackCosts.of_changelogs(group, config), active, standby, allows)
     racks = [instance.rack for instance in group.instances]
-    pairs = [(one, other) for one, other in combinations(range(len(racks)), 2) if racks[one] != racks[other]]
+    pairs = [(first, second) for first, second in combinations(range(len(racks)), 2) if racks[first] != racks[second]]
     for _ in range(_STANDBY_ROUNDS):
-        swapped = [swaps.swap(one, other) for one, other in pairs]
+        swapped = [swaps.swap(first, second) for first, second in pairs]
         if not any(swapped):
             break
     return swaps.standby
@@ -143,26 +143,28 @@ class _StandbySwaps:
         self._costs = costs
         self._allows = allows
         self._holders: dict[int, set[int]] = {}
-        for held in (active, standby):
-            for instance, tasks in enumerate(held):
+        for tasks_by_instance in (active, standby):
+            for instance, tasks in enumerate(tasks_by_instance):
                 for task in tasks:
                     self._holders.setdefault(task, set()).add(instance)
 
-    def swap(self, one: int, other: int) -> bool:
+    def swap(self, first: int, second: int) -> bool:
         """Swap tasks between two instances at the least cost; return whether any was."""
-        movable = self._movable(one, other), self._movable(other, one)
+        movable = self._movable(first, second), self._movable(second, first)
         if not all(movable):
             return False
         tasks = sorted(chain(*movable))
-        owners = [int(task in self.standby[other]) for task in tasks]
-        network = _plain_network(tasks, owners, self._costs, (one, other))
+        owners = [int(task in self.standby[second]) for task in tasks]
+        network = _plain_network(tasks, owners, self._costs, (first, second))
         minimize_cost(network)
-        moved = [task for task, before, after in zip(tasks, owners, network.owner, strict=True) if before != after]
-        for task in moved:
-            self.standby[one] ^= {task}
-            self.standby[other] ^= {task}
-            self._holders[task] ^= {one, other}
-        return bool(moved)
+        swapped_tasks = [
+            task for task, owner, new_owner in zip(tasks, owners, network.owner, strict=True) if owner != new_owner
+        ]
+        for task in swapped_tasks:
+            self.standby[first] ^= {task}
+            self.standby[second] ^= {task}
+            self._holders[task] ^= {first, second}
+        return bool(swapped_tasks)
 
     def _movable(self, source: int, destination: int) -> list[int]:
         """Return the standby tasks of ``source`` that ``destination`` has no copy of and may get."""

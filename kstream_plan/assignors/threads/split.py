@@ -92,7 +92,7 @@ def _split_again(
     previous_consumers: Sequence[Holding],
     laws: Laws,
 ) -> tuple[Holding, ...]:
-    """Split the stateful tasks; those that were ``previous_instances`` to each instance ``before`` were ``previous_consumers`` so by consumer."""
+    """Split the stateful tasks; ``previous_consumers`` is how ``previous_instances`` were split."""
     group = state.group
     given_otherwise = {i for i in unlike(instances, previous_instances) if instances[i] != previous_instances[i]}
     consumers = list(previous_consumers)
@@ -108,7 +108,7 @@ def _split_again(
 def _stays(
     state: GroupState, owned: Sequence[Holding], instance: int, holding: Holding, previous: Sequence[Holding]
 ) -> bool:
-    """Tell whether every consumer has just what it was ``previous`` of the same tasks, and alone reported it.
+    """Tell whether every consumer has just what it had by the ``previous`` split, and alone reported it.
 
     Then each gets its own back: those that were dealt to it have its share or one more.
     """

@@ -8,7 +8,7 @@ def test_three_thousand_tasks_on_120_members():
     content = file_of(group_of(3_000, 120), followed)
     by_file, followed, decision = min((seconds(group_of(3_000, 120), content) for _ in range(3)), key=lambda of: of[0])
     assert followed.refusal is None
-    assert len(decision.waiting) == 500
+    assert len(decision.tasks_waiting) == 500
     assert by_file < 2
     assert without < 5
     quarter = min(
