@@ -271,4 +271,4 @@ def _typo(setting: Setting, where: str) -> list[str]:
 
 
 def _value(name: str, setting: Setting, here: str, bounds: tuple[int, int] | None = None) -> SettingValue:
-    return value_from_text(name, setting.value, written=setting.name, where=here, bounds=bounds)
+    return value_from_text(name, setting.value, spelling=setting.name, place=here, bounds=bounds)

@@ -67,7 +67,8 @@ def all_items(task_counts: Iterable[tuple[str, int]]) -> ConnectItems:
     """Return all connectors and tasks that are configured."""
     counts = list(task_counts)
     return ConnectItems(
-        tuple(of for of, _ in counts), tuple((of, place) for of, number in counts for place in range(number))
+        tuple(connector for connector, _ in counts),
+        tuple((connector, place) for connector, number in counts for place in range(number)),
     )
 
 

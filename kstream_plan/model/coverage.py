@@ -30,10 +30,10 @@ class Coverage:
     def told(self, now_ms: int) -> str:
         """Say it in one line, ``now_ms`` on the snapshot's clock."""
         total = self.measured + self.least + self.joined + self.silent
-        when = f" {self._when(now_ms)}" if self.oldest_ms is not None else ""
-        parts = [f"{self.measured:,} of {total:,} copies measured{when if self.measured else ''}"]
+        age = f" {self._when(now_ms)}" if self.oldest_ms is not None else ""
+        parts = [f"{self.measured:,} of {total:,} copies measured{age if self.measured else ''}"]
         if self.least:
-            parts.append(f"{self.least:,} with only a lower bound{'' if self.measured else when}")
+            parts.append(f"{self.least:,} with only a lower bound{'' if self.measured else age}")
         parts.append(f"{self.joined:,} as of the last join")
         if self.silent:
             parts.append(f"{self.silent:,} not reported yet")

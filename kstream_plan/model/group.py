@@ -62,7 +62,9 @@ class Group:
     def consumer_index(self) -> Mapping[tuple[str, str], int]:
         """Process id and consumer id → index in ``consumer_ids``."""
         pairs = zip(self.instance_of, self.consumer_ids, strict=True)
-        return MappingProxyType({(self.instances[i].process_id, of): index for index, (i, of) in enumerate(pairs)})
+        return MappingProxyType(
+            {(self.instances[i].process_id, consumer_id): index for index, (i, consumer_id) in enumerate(pairs)}
+        )
 
     def indices_of(self, other: Group) -> list[int]:
         """Return the index here of every consumer of another group; all of them are in this one."""

@@ -66,49 +66,51 @@ class Holdings(Sequence[Holding]):
         """Pickle so that the numbers are frozen on the other side, too."""
         return Holdings, (self.stateful, self.stateless, self.owners)
 
-    def with_held(self, group: Group, now: Mapping[int, Holding]) -> Holdings:
+    def with_held(self, group: Group, changes: Mapping[int, Holding]) -> Holdings:
         """Return the same but for these, by index, who hold something else now."""
-        if not now:
+        if not changes:
             return self
         import numpy as np  # noqa: PLC0415 - as in no_owners
 
-        others = replace(self, owners=np.where(np.isin(self.owners, list(now)), NOBODY, self.owners))
-        return others._with(group, list(self.stateful), now.items())
+        without_changes = replace(self, owners=np.where(np.isin(self.owners, list(changes)), NOBODY, self.owners))
+        return without_changes._with(group, list(self.stateful), changes.items())
 
-    def _with(self, group: Group, stateful: list[Holding], now: Iterable[tuple[int, Holding]]) -> Holdings:
+    def _with(self, group: Group, stateful: list[Holding], changes: Iterable[tuple[int, Holding]]) -> Holdings:
         """Return the same but for these, none of whom runs a stateless task yet."""
         owners, place_of = self.owners.copy(), {task: place for place, task in enumerate(group.stateless)}
-        for index, held in now:
-            stateful[index] = held
-            places = [place_of[task] for task in held.active if task in place_of] if place_of else []
+        for index, holding in changes:
+            stateful[index] = holding
+            places = [place_of[task] for task in holding.active if task in place_of] if place_of else []
             if places:
                 owners[places] = index
-                stateful[index] = held._replace(active=tuple([task for task in held.active if task not in place_of]))
+                stateful[index] = holding._replace(
+                    active=tuple([task for task in holding.active if task not in place_of])
+                )
         return Holdings(tuple(stateful), group.stateless, owners)
 
     def unlike(self, other: Holdings) -> list[int]:
         """Return, sorted, who holds another object, or runs other stateless tasks, than in ``other``."""
-        found = set[int]()
+        indices = set[int]()
         if self.stateful is not other.stateful:
-            found.update(compress(range(len(self)), map(is_not, self.stateful, other.stateful)))
+            indices.update(compress(range(len(self)), map(is_not, self.stateful, other.stateful)))
         if self.owners is not other.owners:
-            moved = self.owners != other.owners
-            found.update(self.owners[moved].tolist(), other.owners[moved].tolist())
-        return sorted(index for index in found if index >= 0)
+            is_moved = self.owners != other.owners
+            indices.update(self.owners[is_moved].tolist(), other.owners[is_moved].tolist())
+        return sorted(index for index in indices if index >= 0)
 
     def renumbered(
-        self, stateful: Sequence[Holding], group: Group, to: Sequence[int], revoked_to: Sequence[int]
+        self, stateful: Sequence[Holding], group: Group, new_index: Sequence[int], new_index_of_revoking: Sequence[int]
     ) -> Holdings:
         """Return the same by the indices of another group, whose members hold ``stateful``.
 
-        ``to`` has the new index of everybody, ``revoked_to`` of those that have just given up a task; :data:`NOBODY`
-        where there is none.
+        ``new_index`` is by consumer here, ``new_index_of_revoking`` of those that have just given up a task;
+        :data:`NOBODY` where there is none.
         """
         import numpy as np  # noqa: PLC0415 - as in no_owners
 
-        owners, running, revoked = no_owners(group), self.owners >= 0, self.owners < NOBODY
-        owners[running] = np.asarray(to)[self.owners[running]]
-        owners[revoked] = revoked_by(np.asarray(revoked_to)[revoked_by(self.owners[revoked])])
+        owners, is_running, is_revoked = no_owners(group), self.owners >= 0, self.owners < NOBODY
+        owners[is_running] = np.asarray(new_index)[self.owners[is_running]]
+        owners[is_revoked] = revoked_by(np.asarray(new_index_of_revoking)[revoked_by(self.owners[is_revoked])])
         return Holdings(stateful, self.stateless, owners)
 
     @overload
@@ -147,16 +149,18 @@ class Holdings(Sequence[Holding]):
         return repr(tuple(self))
 
 
-def _with_stateless(held: Holding, tasks: list[int]) -> Holding:
+def _with_stateless(holding: Holding, tasks: list[int]) -> Holding:
     if not tasks:
-        return held
-    active, standby, warmup, temporary = held
+        return holding
+    active, standby, warmup, temporary = holding
     return Holding(tuple(sorted([*active, *tasks])), standby, warmup, temporary)
 
 
-def same_owners(one: Owners, other: Owners) -> bool:
+def same_owners(owners: Owners, other_owners: Owners) -> bool:
     """Tell whether the same run each task, no matter who has just given it up."""
-    return one is other or (one.shape == other.shape and bool((one.clip(min=NOBODY) == other.clip(min=NOBODY)).all()))
+    return owners is other_owners or (
+        owners.shape == other_owners.shape and bool((owners.clip(min=NOBODY) == other_owners.clip(min=NOBODY)).all())
+    )
 
 
 def revoked_by(owner: Index) -> Index:

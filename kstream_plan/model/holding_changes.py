@@ -20,23 +20,25 @@ def changed_holdings(history: Sequence[Sequence[Holding]]) -> Iterator[tuple[int
 
     Who holds the same in another object has not.
     """
-    before: Sequence[Holding] | None = None
+    previous_holdings: Sequence[Holding] | None = None
     old: Sequence[Holding] = ()
     for index, holdings in enumerate(history):
-        changed = list(range(len(holdings)) if before is None else unlike(before, holdings))
+        changed_consumers = list(
+            range(len(holdings)) if previous_holdings is None else unlike(previous_holdings, holdings)
+        )
         old = old or [Holding()] * len(holdings)
-        new = tuple(holdings) if changed else old
-        yield index, [(c, old[c], new[c]) for c in changed if old[c] != new[c]]
-        before, old = holdings, new
+        new = tuple(holdings) if changed_consumers else old
+        yield index, [(c, old[c], new[c]) for c in changed_consumers if old[c] != new[c]]
+        previous_holdings, old = holdings, new
 
 
-def unlike(one: Sequence[Holding], other: Sequence[Holding]) -> Iterable[int]:
+def unlike(first: Sequence[Holding], second: Sequence[Holding]) -> Iterable[int]:
     """Return where two sequences of the same length hold different objects, or other stateless tasks."""
-    if one is other:
+    if first is second:
         return ()
-    if isinstance(one, Holdings) and isinstance(other, Holdings):
-        return one.unlike(other)
-    return compress(range(len(one)), map(is_not, one, other))
+    if isinstance(first, Holdings) and isinstance(second, Holdings):
+        return first.unlike(second)
+    return compress(range(len(first)), map(is_not, first, second))
 
 
 def apart_from_stateless(holdings: Sequence[Holding]) -> Sequence[Holding]:
@@ -46,22 +48,22 @@ def apart_from_stateless(holdings: Sequence[Holding]) -> Sequence[Holding]:
 
 def held_by_several(holdings: Sequence[Holding]) -> dict[int, int]:
     """Return how many consumers each stateful task is active at that is at more than one."""
-    counts = Counter(task for held in apart_from_stateless(holdings) for task in held.active)
+    counts = Counter(task for holding in apart_from_stateless(holdings) for task in holding.active)
     return {task: count for task, count in counts.items() if count > 1}
 
 
 def moved(group: Group, initial: Sequence[Holding], final: Sequence[Holding]) -> set[int]:
     """Return the stateful tasks that some instance ran at first, and that no such instance runs at the end."""
-    before, after = (
+    runs_at_first, runs_at_end = (
         {
             (task, group.instance_of[consumer])
-            for consumer, held in enumerate(apart_from_stateless(holdings))
-            for task in held.active
+            for consumer, holding in enumerate(apart_from_stateless(holdings))
+            for task in holding.active
             if group.stateful_flags[task]
         }
         for holdings in (initial, final)
     )
-    return {task for task, _ in before - after} - {task for task, _ in before & after}
+    return {task for task, _ in runs_at_first - runs_at_end} - {task for task, _ in runs_at_first & runs_at_end}
 
 
 def extra_copies(history: Sequence[Sequence[Holding]]) -> Iterator[int]:
@@ -86,31 +88,31 @@ def times_in(tasks: Sequence[int], task: int) -> int:
     return bisect_right(tasks, task) - bisect_left(tasks, task)
 
 
-def difference(before: Sequence[int], after: Sequence[int]) -> tuple[list[int], list[int]]:
+def difference(old: Sequence[int], new: Sequence[int]) -> tuple[list[int], list[int]]:
     """Return what is in the one and not in the other, and the other way round; both are sorted and mostly alike."""
-    if before == after:
+    if old == new:
         return [], []
-    if len(before) + len(after) <= _FEW:
-        one, other = set(before), set(after)
-        return sorted(one - other), sorted(other - one)
-    lost: list[int] = []
-    gained: list[int] = []
+    if len(old) + len(new) <= _FEW:
+        old_items, new_items = set(old), set(new)
+        return sorted(old_items - new_items), sorted(new_items - old_items)
+    removed: list[int] = []
+    added: list[int] = []
     i = j = 0
-    while i < len(before) and j < len(after):
-        alike = _run_of_equals(before, i, after, j)
+    while i < len(old) and j < len(new):
+        alike = _run_of_equals(old, i, new, j)
         i, j = i + alike, j + alike
-        if len(lost) + len(gained) > MANY:
-            one, other = set(before), set(after)
-            return sorted(one - other), sorted(other - one)
-        if i < len(before) and (j == len(after) or before[i] < after[j]):
-            lost.append(before[i])
+        if len(removed) + len(added) > MANY:
+            old_items, new_items = set(old), set(new)
+            return sorted(old_items - new_items), sorted(new_items - old_items)
+        if i < len(old) and (j == len(new) or old[i] < new[j]):
+            removed.append(old[i])
             i += 1
-        elif j < len(after):
-            gained.append(after[j])
+        elif j < len(new):
+            added.append(new[j])
             j += 1
-        if before[i:] == after[j:]:
-            return lost, gained
-    return [*lost, *before[i:]], [*gained, *after[j:]]
+        if old[i:] == new[j:]:
+            return removed, added
+    return [*removed, *old[i:]], [*added, *new[j:]]
 
 
 #: With more differences than that it is sooner to build sets.
@@ -119,26 +121,26 @@ MANY = 8
 _FEW = 64
 
 
-def _run_of_equals(one: Sequence[int], i: int, other: Sequence[int], j: int) -> int:
+def _run_of_equals(first: Sequence[int], i: int, second: Sequence[int], j: int) -> int:
     """Return how many items from ``i`` and ``j`` on are equal.
 
     After an item that only one of two sorted sequences has, nothing is equal at the same distance until the other has
     one of its own: so the end is found by halving, and looked for piece by piece where that guess is wrong.
     """
-    most = min(len(one) - i, len(other) - j)
+    most = min(len(first) - i, len(second) - j)
     low, high = 0, most
     while low < high:
         middle = (low + high) // 2
-        if one[i + middle] == other[j + middle]:
+        if first[i + middle] == second[j + middle]:
             low = middle + 1
         else:
             high = middle
-    if one[i : i + low] == other[j : j + low]:
+    if first[i : i + low] == second[j : j + low]:
         return low
     low, high = 0, low
     while low < high:
         middle = (low + high + 1) // 2
-        if one[i + low : i + middle] == other[j + low : j + middle]:
+        if first[i + low : i + middle] == second[j + low : j + middle]:
             low = middle
         else:
             high = middle - 1

@@ -79,15 +79,15 @@ class RenumberedHoldings(LazyHoldings):
 
     __slots__ = ("held", "to")
 
-    def __init__(self, held: LazyHoldings, to: Sequence[int], length: int) -> None:
-        super().__init__(length, partial(renumbered, held, to, length), held.extra_copies)
-        self.held = held
-        self.to = to
+    def __init__(self, holdings: LazyHoldings, consumers: Sequence[int], length: int) -> None:
+        super().__init__(length, partial(renumbered, holdings, consumers, length), holdings.extra_copies)
+        self.held = holdings
+        self.to = consumers
 
 
-def renumbered(held: Sequence[Holding], to: Sequence[int], length: int) -> tuple[Holding, ...]:
-    """Return what each of ``length`` consumers holds: of those in ``to`` what is ``held``, of the others nothing."""
-    found = [_NOTHING] * length
-    for consumer, of in zip(to, held, strict=True):
-        found[consumer] = of
-    return tuple(found)
+def renumbered(holdings: Sequence[Holding], consumers: Sequence[int], length: int) -> tuple[Holding, ...]:
+    """Return what each of ``length`` consumers holds: ``consumers`` have the ``holdings``, the others nothing."""
+    holdings_of_all = [_NOTHING] * length
+    for consumer, holding in zip(consumers, holdings, strict=True):
+        holdings_of_all[consumer] = holding
+    return tuple(holdings_of_all)

@@ -49,8 +49,8 @@ class Movements(Sequence[Movement]):
     def of(cls, movements: Iterable[Movement]) -> Movements:
         """Return these movements."""
         numbers = array("i")
-        for task, kind, how, source, destination, warm_up in movements:
-            numbers.extend((task, KINDS.index(kind), HOWS.index(how), source, destination, warm_up))
+        for task, kind, way, source, destination, warm_up in movements:
+            numbers.extend((task, KINDS.index(kind), HOWS.index(way), source, destination, warm_up))
         return cls.of_numbers(numbers)
 
     @classmethod
@@ -72,7 +72,7 @@ class Movements(Sequence[Movement]):
         """Return the movements of these tasks, in order."""
         if not tasks:
             return []
-        return [self[at] for at, task in enumerate(self.numbers[::NUMBERS]) if task in tasks]
+        return [self[index] for index, task in enumerate(self.numbers[::NUMBERS]) if task in tasks]
 
     @overload
     def __getitem__(self, index: int) -> Movement: ...
@@ -83,9 +83,9 @@ class Movements(Sequence[Movement]):
     def __getitem__(self, index: int | slice) -> Movement | tuple[Movement, ...]:
         if isinstance(index, slice):
             return tuple(self)[index]
-        at = NUMBERS * range(len(self))[index]
-        task, kind, how, source, destination, warm_up = self.numbers[at : at + NUMBERS]
-        return Movement(task, KINDS[kind], HOWS[how], source, destination, bool(warm_up))
+        start = NUMBERS * range(len(self))[index]
+        task, kind, way, source, destination, warm_up = self.numbers[start : start + NUMBERS]
+        return Movement(task, KINDS[kind], HOWS[way], source, destination, bool(warm_up))
 
     def __len__(self) -> int:
         return self._length

@@ -71,9 +71,9 @@ def warnings_of(settings: Mapping[str, str], snapshot: Snapshot) -> tuple[Note, 
     """
     if snapshot.group_protocol == "connect":
         return ()
-    given = {name: value.strip() for name, value in settings.items() if value.strip().lower() not in _UNSET}
-    of_kind = _of_classic_group(given, snapshot) if _is_classic(snapshot) else _of_streams_group(given)
-    return (*_of_protocol(given, snapshot), *of_kind)
+    values = {name: value.strip() for name, value in settings.items() if value.strip().lower() not in _UNSET}
+    of_kind = _of_classic_group(values, snapshot) if _is_classic(snapshot) else _of_streams_group(values)
+    return (*_of_protocol(values, snapshot), *of_kind)
 
 
 def without_follower(snapshot: Snapshot) -> Snapshot:
@@ -86,10 +86,10 @@ def with_release_warned_of(snapshot: Snapshot) -> Snapshot:
 
     In a streams group the brokers decide.
     """
-    others = tuple(note for note in snapshot.warnings if note.code != RELEASE_NOT_MODELLED)
+    notes_of_others = tuple(note for note in snapshot.warnings if note.code != RELEASE_NOT_MODELLED)
     message = _of_release(snapshot)
     notes = () if message is None else (Note(RELEASE_NOT_MODELLED, message),)
-    return replace(snapshot, warnings=(*notes, *others))
+    return replace(snapshot, warnings=(*notes, *notes_of_others))
 
 
 def _of_release(snapshot: Snapshot) -> str | None:
@@ -121,43 +121,43 @@ def _is_classic(snapshot: Snapshot) -> bool:
     return snapshot.group_protocol != "streams"
 
 
-def _of_protocol(given: Mapping[str, str], snapshot: Snapshot) -> Iterator[Note]:
-    wanted = given.get("group_protocol", snapshot.group_protocol).lower()
-    if (wanted == "streams") is _is_classic(snapshot):
-        other = "classic" if _is_classic(snapshot) else "streams"
-        yield Note(_NOT_MODELLED, f"group.protocol is {wanted}, and the snapshot is of a {other} group")
+def _of_protocol(values: Mapping[str, str], snapshot: Snapshot) -> Iterator[Note]:
+    protocol = values.get("group_protocol", snapshot.group_protocol).lower()
+    if (protocol == "streams") is _is_classic(snapshot):
+        snapshot_protocol = "classic" if _is_classic(snapshot) else "streams"
+        yield Note(_NOT_MODELLED, f"group.protocol is {protocol}, and the snapshot is of a {snapshot_protocol} group")
 
 
-def _of_streams_group(given: Mapping[str, str]) -> Iterator[Note]:
-    if (name := given.get("streams_assignor_name", _STICKY)) != _STICKY:
+def _of_streams_group(values: Mapping[str, str]) -> Iterator[Note]:
+    if (name := values.get("streams_assignor_name", _STICKY)) != _STICKY:
         message = f"streams.assignor.name is {name}: it assigns tasks, not {_STICKY}, which the plan goes by"
         yield Note(_NOT_MODELLED, message)
 
 
-def _of_classic_group(given: Mapping[str, str], snapshot: Snapshot) -> Iterator[Note]:
+def _of_classic_group(values: Mapping[str, str], snapshot: Snapshot) -> Iterator[Note]:
     for name in ("task.assignor.class", "internal.task.assignor.class"):
-        value = given.get(name.replace(".", "_"))
+        value = values.get(name.replace(".", "_"))
         if value is not None and value != _ASSIGNOR_CLASS:
             message = f"{name} is {value}: it assigns tasks, not Kafka's {_ASSIGNOR}, which the plan goes by"
             yield Note(FOLLOWS_TARGET_FILES if value == _FOLLOWER_CLASS else _NOT_MODELLED, message)
-    if (release := given.get("upgrade_from")) is not None:
+    if (release := values.get("upgrade_from")) is not None:
         message = f"upgrade.from is {release}: until it is taken out, members rebalance as {release}, not as planned"
         yield Note(_NOT_MODELLED, message)
-    if given.get("internal_leave_group_on_close", "").lower() == "true":
+    if values.get("internal_leave_group_on_close", "").lower() == "true":
         message = (
             "internal.leave.group.on.close is true: an instance that closes leaves at once, which is planned only "
             "where it is said (drain --leave, a scenario's event leave)"
         )
         yield Note(LEAVES_ON_CLOSE, message)
-    if "group_instance_id" in given and not all(each.is_static for each in snapshot.state.group.instances):
+    if "group_instance_id" in values and not all(instance.is_static for instance in snapshot.state.group.instances):
         message = (
             "group.instance.id is set, and the snapshot has members without one: static members that are back before "
             "session.timeout.ms start no rebalance, which the plan does not know"
         )
         yield Note("static-by-settings", message)
-    if given.get("max_poll_interval_ms", _DEFAULT_MAX_POLL_INTERVAL_MS) != _DEFAULT_MAX_POLL_INTERVAL_MS:
+    if values.get("max_poll_interval_ms", _DEFAULT_MAX_POLL_INTERVAL_MS) != _DEFAULT_MAX_POLL_INTERVAL_MS:
         message = (
-            f"max.poll.interval.ms is {given['max_poll_interval_ms']}: so long a rebalance waits for a member that "
+            f"max.poll.interval.ms is {values['max_poll_interval_ms']}: so long a rebalance waits for a member that "
             "does not join; plans have all join in time"
         )
         yield Note("members-join-in-time", message)

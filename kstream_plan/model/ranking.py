@@ -31,10 +31,10 @@ def is_caught_up(lag: int, acceptable_recovery_lag: int) -> bool:
 
 def rank(lag: int | None, end_offset_sum: int, acceptable_recovery_lag: int) -> int:
     """Return KIP-441's rank: 0 if caught up, else the lag itself; an unknown offset sum ranks as the whole sum."""
-    known = whole_sum(lag, end_offset_sum)
-    if is_caught_up(known, acceptable_recovery_lag):
+    lag_or_unknown = whole_sum(lag, end_offset_sum)
+    if is_caught_up(lag_or_unknown, acceptable_recovery_lag):
         return 0
-    return whole_sum(None, end_offset_sum) if known == UNKNOWN else known
+    return whole_sum(None, end_offset_sum) if lag_or_unknown == UNKNOWN else lag_or_unknown
 
 
 def ranked_candidates(state: GroupState, task: int, acceptable_recovery_lag: int) -> tuple[Candidate, ...]:

@@ -42,8 +42,8 @@ class Difference(NamedTuple):
         if release is None:
             return True
         numbers, first = numbers_of(release), self.since[0]
-        later = [since for since in self.since if since[:2] == numbers[:2]]
-        return numbers >= (later[0] if later else first)
+        of_minor = [since for since in self.since if since[:2] == numbers[:2]]
+        return numbers >= (of_minor[0] if of_minor else first)
 
 
 #: A task id is hashed with the name of its topology; before, by its two numbers alone.
@@ -100,28 +100,30 @@ def kafka_release(version: str) -> str | None:
     return f"{major}.{minor}{match['rest']}"
 
 
-def modelled(what: str, minors: tuple[tuple[int, int], tuple[int, int]], how: str) -> str:
+def modelled(product: str, minors: tuple[tuple[int, int], tuple[int, int]], protocol: str) -> str:
     """Say which releases are modelled: ``Kafka Streams 2.6-4.4, classic protocol``."""
     (major, minor), (last_major, last_minor) = minors
-    return f"{what} {major}.{minor}-{last_major}.{last_minor}, {how}"
+    return f"{product} {major}.{minor}-{last_major}.{last_minor}, {protocol}"
 
 
-def modelled_as(release: str | None, what: str, minors: tuple[tuple[int, int], tuple[int, int]], how: str) -> str:
+def modelled_as(
+    release: str | None, product: str, minors: tuple[tuple[int, int], tuple[int, int]], protocol: str
+) -> str:
     """Say by which release a plan goes: without one by the newest, and by those that are modelled if it is not."""
     oldest, newest = minors
     if release is None:
-        return f"{what} {newest[0]}.{newest[1]}, {how}"
+        return f"{product} {newest[0]}.{newest[1]}, {protocol}"
     if not oldest <= numbers_of(release)[:2] <= newest:
-        return modelled(what, minors, how)
-    return f"{what} {release}, {how}"
+        return modelled(product, minors, protocol)
+    return f"{product} {release}, {protocol}"
 
 
 def parse_modelled_release(text: str) -> str:
     """Return which release it is, of those whose decisions are modelled, of any kind; else ``ValueError``."""
     release, (oldest, newest) = kafka_release(text), MODELLED_STREAMS
     if release is None or not oldest <= numbers_of(release)[:2] <= newest:
-        known = f"{oldest[0]}.{oldest[1]} to {newest[0]}.{newest[1]}"
-        raise ValueError(f"{text!r} is not a release of Kafka that is modelled, which are {known}")
+        modelled_range = f"{oldest[0]}.{oldest[1]} to {newest[0]}.{newest[1]}"
+        raise ValueError(f"{text!r} is not a release of Kafka that is modelled, which are {modelled_range}")
     return release
 
 
@@ -131,16 +133,18 @@ def subscription_version(release: str) -> int:
     Source: ``StreamsAssignmentProtocolVersions``.
     """
     numbers = numbers_of(release)
-    return next((version for version, since in _SUBSCRIPTIONS if numbers >= since), _SUBSCRIPTIONS[-1][0])
+    return next(
+        (version for version, first_release in _SUBSCRIPTIONS if numbers >= first_release), _SUBSCRIPTIONS[-1][0]
+    )
 
 
 def numbers_of(release: str) -> Release:
     """Return the first three numbers of a release, 0 for those that it does not have: ``4.1-ccs`` is (4, 1, 0)."""
-    found = list[int]()
+    numbers = list[int]()
     for part in release.split(".")[:3]:
         digits = part[: len(part) - len(part.lstrip("0123456789"))]
         if not digits:
             break
-        found.append(int(digits))
-    major, minor, patch = (*found, 0, 0, 0)[:3]
+        numbers.append(int(digits))
+    major, minor, patch = (*numbers, 0, 0, 0)[:3]
     return major, minor, patch

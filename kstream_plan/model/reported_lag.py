@@ -12,9 +12,14 @@ def reported_lag(snapshot: Snapshot, task: int, instance: int) -> int | None:
     Members of streams groups may report offsets to their brokers instead (4.4).
     """
     lag = next((copy.lag for copy in snapshot.state.copies[task] if copy.instance == instance), None)
-    known, group = snapshot.state.memory, snapshot.state.group
-    if lag is not None or not isinstance(known, BrokerGroup) or not group.tasks[task].end_offset_known:
+    broker_group, group = snapshot.state.memory, snapshot.state.group
+    if lag is not None or not isinstance(broker_group, BrokerGroup) or not group.tasks[task].end_offset_known:
         return lag
-    of = str(group.tasks[task].task_id), group.instances[instance].process_id
-    offsets = [at for member in known.members for name, at in member.offsets if (name, member.process_id) == of]
+    copy_key = str(group.tasks[task].task_id), group.instances[instance].process_id
+    offsets = [
+        offset
+        for member in broker_group.members
+        for name, offset in member.offsets
+        if (name, member.process_id) == copy_key
+    ]
     return max(0, group.tasks[task].end_offset_sum - max(offsets)) if offsets else None

@@ -14,32 +14,32 @@ _PLACEHOLDER = re.compile(r"[$@#]?[{(@].*|\$\w+")
 
 
 def value_from_text(
-    name: str, text: object, *, written: str = "", where: str = "", bounds: tuple[int, int] | None = None
+    name: str, text: object, *, spelling: str = "", place: str = "", bounds: tuple[int, int] | None = None
 ) -> SettingValue:
     """Return a setting's value.
 
     Args:
         name: by :class:`AssignmentConfig`, or any other if ``bounds`` are given.
         text: as it is written, or a list of texts.
-        written: the name as it is written.
-        where: its place.
+        spelling: the name as it is written.
+        place: its place.
         bounds: the lowest and the highest whole number, if they are not those of the name.
 
     Raises:
         ConfigError: the text is no value of this setting.
     """
-    written = written or name
+    spelling = spelling or name
     if name == "rack_aware_assignment_tags":
-        return _tags(text, written, where)
+        return _tags(text, spelling, place)
     plain = text.strip() if isinstance(text, str) else text
     if name == "rack_aware_assignment_strategy":
         if plain not in RACK_STRATEGIES:
-            raise ConfigError(f"{written} is {text!r}", where=where, fix=f"use one of {', '.join(RACK_STRATEGIES)}")
+            raise ConfigError(f"{spelling} is {text!r}", where=place, fix=f"use one of {', '.join(RACK_STRATEGIES)}")
         return str(plain)
-    return int_from_text(text, written, where, bounds or RANGES[name])
+    return int_from_text(text, spelling, place, bounds or RANGES[name])
 
 
-def int_from_text(text: object, written: str, where: str, bounds: tuple[int, int]) -> int:
+def int_from_text(text: object, spelling: str, place: str, bounds: tuple[int, int]) -> int:
     """Return a whole number within bounds; arguments as of :func:`value_from_text`.
 
     Raises:
@@ -49,13 +49,13 @@ def int_from_text(text: object, written: str, where: str, bounds: tuple[int, int
     plain = text.strip() if isinstance(text, str) else ""
     number = number_from_text(plain)
     if not isinstance(number, int):
-        unit = " (milliseconds)" if re.search(r"ms$", written, re.IGNORECASE) else ""
+        unit = " (milliseconds)" if re.search(r"ms$", spelling, re.IGNORECASE) else ""
         subject = "what it stands for, " if _PLACEHOLDER.fullmatch(plain) else ""
         fix = f"write {subject}a number from {low} to {high}{unit}"
-        raise ConfigError(f"{written} is {text!r}, not a whole number", where=where, fix=fix)
+        raise ConfigError(f"{spelling} is {text!r}, not a whole number", where=place, fix=fix)
     if not low <= number <= high:
-        message = f"{written} is {plain}, outside {low} to {high}"
-        raise ConfigError(message, where=where, fix="write a value that Kafka accepts")
+        message = f"{spelling} is {plain}, outside {low} to {high}"
+        raise ConfigError(message, where=place, fix="write a value that Kafka accepts")
     return number
 
 
@@ -64,9 +64,9 @@ def number_from_text(value: Any) -> Any:
     return int(value) if isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value.strip()) else value
 
 
-def _tags(text: object, written: str, where: str) -> tuple[str, ...]:
+def _tags(text: object, spelling: str, place: str) -> tuple[str, ...]:
     parts = text if isinstance(text, list) else str(text or "").strip().removeprefix("[").removesuffix("]").split(",")
     if text is None or not all(isinstance(part, str) for part in parts):
-        message = f"{written} holds something else than names"
-        raise ConfigError(message, where=where, fix="write a list of tag names: zone,cluster")
+        message = f"{spelling} holds something else than names"
+        raise ConfigError(message, where=place, fix="write a list of tag names: zone,cluster")
     return tuple(part.strip() for part in parts if part.strip())

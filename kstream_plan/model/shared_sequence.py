@@ -48,11 +48,11 @@ class SharedSequence(Sequence[T_co]):
 
     def unlike(self, other: SharedSequence[T_co]) -> list[int]:
         """Return, in order, where another object is than in a version of the same length."""
-        found: list[int] = []
+        indices: list[int] = []
         for number in compress(range(len(self._pieces)), map(is_not, self._pieces, other._pieces)):
             piece, start = self._pieces[number], number << _SHIFT
-            found += compress(range(start, start + len(piece)), map(is_not, piece, other._pieces[number]))
-        return found
+            indices += compress(range(start, start + len(piece)), map(is_not, piece, other._pieces[number]))
+        return indices
 
     @overload
     def __getitem__(self, index: int) -> T_co: ...
@@ -86,9 +86,9 @@ class SharedSequence(Sequence[T_co]):
 
 
 def _made_of(pieces: tuple[tuple[T_co, ...], ...]) -> SharedSequence[T_co]:
-    made: SharedSequence[T_co] = object.__new__(SharedSequence)
-    made._pieces = pieces
-    return made
+    sequence: SharedSequence[T_co] = object.__new__(SharedSequence)
+    sequence._pieces = pieces
+    return sequence
 
 
 def _in_pieces(items: tuple[T_co, ...]) -> tuple[tuple[T_co, ...], ...]:

@@ -244,11 +244,15 @@ class Snapshot:
             instance = group.instance_of[consumer]
             for task in holding.standby + holding.warmup + holding.temporary:
                 seat, copy = (task, instance), copies[task].get(instance, Copy(instance, None, (), 1))
-                known = seat in self.reported_ms or seat in self.no_closer_ms or seat in self.least_lags
-                if group.stateful_flags[task] and copy.remaining and not known:
+                is_known = seat in self.reported_ms or seat in self.no_closer_ms or seat in self.least_lags
+                if group.stateful_flags[task] and copy.remaining and not is_known:
                     copies[task][instance] = copy._replace(lag=0, reporters=(consumer,), remaining=0)
-        found = tuple(tuple(of_task[instance] for instance in sorted(of_task)) for of_task in copies)
-        return self if found == tuple(self.state.copies) else replace(self, state=replace(self.state, copies=found))
+        caught_up_copies = tuple(tuple(of_task[instance] for instance in sorted(of_task)) for of_task in copies)
+        return (
+            self
+            if caught_up_copies == tuple(self.state.copies)
+            else replace(self, state=replace(self.state, copies=caught_up_copies))
+        )
 
     @property
     def unwritten(self) -> dict[int, int]:
@@ -265,8 +269,8 @@ class Snapshot:
 
     def with_input_processed(self) -> Snapshot:
         """Return the same once all input was processed, and no copy has followed."""
-        unwritten, copies, tasks = self.unwritten, list(self.state.copies), list(self.state.group.tasks)
-        for index, records in unwritten.items():
+        unwritten_records, copies, tasks = self.unwritten, list(self.state.copies), list(self.state.group.tasks)
+        for index, records in unwritten_records.items():
             task = tasks[index]
             if task.end_offset_known:
                 tasks[index] = replace(task, end_offset_sum=min(task.end_offset_sum + records, MAX_LONG - 1))
@@ -290,6 +294,6 @@ class Snapshot:
             object.__setattr__(self, name, value)
 
 
-def _plain(of: Rates | Snapshot) -> dict[str, object]:
-    fields = {name: getattr(of, name) for name in of.__dataclass_fields__}
+def _plain(record: Rates | Snapshot) -> dict[str, object]:
+    fields = {name: getattr(record, name) for name in record.__dataclass_fields__}
     return {name: dict(value) if isinstance(value, Mapping) else value for name, value in fields.items()}

@@ -69,7 +69,7 @@ def beginning_of(
         since_ms=MappingProxyType({seat: at_ms - now_ms for seat, at_ms in snapshot.since_ms.items()}),
         measured_lags=snapshot.measured_lags,
         no_closer=frozenset(snapshot.no_closer_ms),
-        started_ms=MappingProxyType({of: at_ms - now_ms for of, at_ms in snapshot.started_ms.items()}),
+        started_ms=MappingProxyType({process_id: at_ms - now_ms for process_id, at_ms in snapshot.started_ms.items()}),
         undated=decision is not None and decision.at_ms is None,
         undated_reports=snapshot.undated_reports,
         in_memory=snapshot.stores == "in-memory",
@@ -106,8 +106,8 @@ def state_now(snapshot: Snapshot, now_ms: int, *, ready: Ready = "likely", clean
     if decision is None and from_ms < -now_ms:
         beginning = replace(beginning, reported_ms=_all_reported_ms(state, beginning, now_ms))
     memory = beginning if state.memory is None or beginning.broker is not None else state.memory
-    found = replace(state, at_ms=min(0, from_ms), copies=shifted, memory=memory)
-    return _with_what_was_written(found, snapshot, now_ms)
+    state_at_start = replace(state, at_ms=min(0, from_ms), copies=shifted, memory=memory)
+    return _with_what_was_written(state_at_start, snapshot, now_ms)
 
 
 def _all_reported_ms(state: GroupState, beginning: Beginning, now_ms: int) -> Mapping[_Seat, int]:
@@ -145,23 +145,23 @@ def _with_what_was_written(state: GroupState, snapshot: Snapshot, now_ms: int) -
     as little, but too much for anybody without a copy: those who run the tasks have written it.
     """
     rates, limit = snapshot.rates, snapshot.config.acceptable_recovery_lag
-    changed, begun = list(state.group.tasks), list[int]()
+    tasks, begun_tasks = list(state.group.tasks), list[int]()
     for index in state.group.stateful if now_ms > 0 else ():
-        task = changed[index]
+        task = tasks[index]
         if not task.end_offset_known:
             continue
         if rates.knows_produce(index):
-            written = int(rates.produce_rate(index) * now_ms / 1000)
-            if written:
-                changed[index] = replace(task, end_offset_sum=min(task.end_offset_sum + written, MAX_LONG - 1))
+            records = int(rates.produce_rate(index) * now_ms / 1000)
+            if records:
+                tasks[index] = replace(task, end_offset_sum=min(task.end_offset_sum + records, MAX_LONG - 1))
         elif task.end_offset_sum == 0:
-            changed[index] = replace(task, end_offset_sum=min(limit + 1, MAX_LONG - 1), end_offset_known=False)
-            begun.append(index)
-    group = Group(state.group.application_id, tuple(changed), state.group.instances)
+            tasks[index] = replace(task, end_offset_sum=min(limit + 1, MAX_LONG - 1), end_offset_known=False)
+            begun_tasks.append(index)
+    group = Group(state.group.application_id, tuple(tasks), state.group.instances)
     copies = list(state.copies)
-    for consumer, holding in enumerate(snapshot.assigned) if begun else ():
+    for consumer, holding in enumerate(snapshot.assigned) if begun_tasks else ():
         instance = group.instance_of[consumer]
-        for place in sorted(set(holding.active).intersection(begun)):
+        for place in sorted(set(holding.active).intersection(begun_tasks)):
             if all(copy.instance != instance for copy in copies[place]):
                 copies[place] = tuple(sorted([*copies[place], Copy(instance, 0, lost_at_ms=state.at_ms)]))
     return replace(state, group=group, copies=tuple(copies)) if group.tasks != state.group.tasks else state
@@ -173,9 +173,9 @@ def seated(state: GroupState) -> GroupState:
     A copy that nobody holds is left over from the plan's beginning on, unless it says since when.
     """
     seats: dict[tuple[int, int], tuple[int, bool]] = {}
-    for consumer, held in enumerate(state.holdings):
+    for consumer, holding in enumerate(state.holdings):
         instance = state.group.instance_of[consumer]
-        for tasks, active in zip(held, (True, False, False, False), strict=True):
+        for tasks, active in zip(holding, (True, False, False, False), strict=True):
             seats.update(((task, instance), (consumer, active)) for task in tasks)
     copies = [{copy.instance: copy for copy in of_task} for of_task in state.copies]
     for (task, instance), seat in seats.items():
@@ -204,6 +204,8 @@ def _or_left_over(copy: Copy, at_ms: int) -> Copy:
 
 def newcomers(state: GroupState) -> tuple[int, ...]:
     """Indices of the instances that hold nothing and report nothing."""
-    known = {state.group.instance_of[consumer] for consumer, held in enumerate(state.holdings) if any(held)}
-    known |= {copy.instance for copies in state.copies for copy in copies}
-    return tuple(instance for instance in range(len(state.group.instances)) if instance not in known)
+    instances_with_state = {
+        state.group.instance_of[consumer] for consumer, holding in enumerate(state.holdings) if any(holding)
+    }
+    instances_with_state |= {copy.instance for copies in state.copies for copy in copies}
+    return tuple(instance for instance in range(len(state.group.instances)) if instance not in instances_with_state)

@@ -49,13 +49,13 @@ class GroupState:
         return frozenset(self._unsettled_of(self.group.stateful))
 
     def _unsettled_of(self, tasks: Collection[int]) -> Iterator[int]:
-        held: dict[int, dict[int, bool]] = {task: {} for task in tasks}
+        holders_by_task: dict[int, dict[int, bool]] = {task: {} for task in tasks}
         for consumer, holding in enumerate(self.holdings):
             for of_role, active in zip(holding, _IS_ACTIVE, strict=True):
                 for task in of_role:
-                    if task in held:
-                        held[task][consumer] = active
-        for task, seats in held.items():
+                    if task in holders_by_task:
+                        holders_by_task[task][consumer] = active
+        for task, seats in holders_by_task.items():
             copies = self.copies[task]
             if not is_settled(copies) or {copy.consumer: copy.active for copy in copies} != seats:
                 yield task
@@ -75,13 +75,13 @@ class GroupState:
 
         Soon, too, if this one followed from one that followed from it, as from probe to probe where tasks move.
         """
-        origin, changed = self._followed_from()
+        origin, changed_tasks = self._followed_from()
         if origin is before:
-            return changed
+            return changed_tasks
         if origin is not None:
             first, changed_first = origin._followed_from()
             if first is before:
-                tasks = sorted({*changed_first, *changed})
+                tasks = sorted({*changed_first, *changed_tasks})
                 pairs = zip(tasks, before.copies_of(tasks), self.copies_of(tasks), strict=True)
                 return [task for task, old, new in pairs if old is not new]
         if isinstance(self.copies, SharedSequence) and isinstance(before.copies, SharedSequence):
@@ -90,45 +90,49 @@ class GroupState:
 
     def _followed_from(self) -> tuple[GroupState | None, Sequence[int]]:
         """Return the state that this one followed from, if it is still known, and the tasks of which copies changed."""
-        origin, changed = vars(self).get("_changed_since", (None, ()))
-        return (None if origin is None else origin()), changed
+        origin, changed_tasks = vars(self).get("_changed_since", (None, ()))
+        return (None if origin is None else origin()), changed_tasks
 
     def told_otherwise_since(self, before: GroupState) -> Mapping[int, frozenset[int]]:
         """Return the tasks, in order, of which something else is reported than in ``before``, and by which instances.
 
         It is asked for more than once for the same two states, and remembered.
         """
-        origin, known = vars(self).get("_told_otherwise_since", (None, {}))
+        origin, reports = vars(self).get("_told_otherwise_since", (None, {}))
         if origin is not None and origin() is before:
-            remembered: Mapping[int, frozenset[int]] = known
+            remembered: Mapping[int, frozenset[int]] = reports
             return remembered
-        found = {}
-        changed = self.changed_since(before)
-        for task, old, new in zip(changed, before.copies_of(changed), self.copies_of(changed), strict=True):
-            told = {copy[:3] for copy in old} ^ {copy[:3] for copy in new}
-            if told:
-                found[task] = frozenset([instance for instance, _, _ in told])
-        vars(self)["_told_otherwise_since"] = (weakref.ref(before), found)
-        return found
+        instances_by_task = {}
+        changed_tasks = self.changed_since(before)
+        for task, old, new in zip(
+            changed_tasks, before.copies_of(changed_tasks), self.copies_of(changed_tasks), strict=True
+        ):
+            changed_reports = {copy[:3] for copy in old} ^ {copy[:3] for copy in new}
+            if changed_reports:
+                instances_by_task[task] = frozenset([instance for instance, _, _ in changed_reports])
+        vars(self)["_told_otherwise_since"] = (weakref.ref(before), instances_by_task)
+        return instances_by_task
 
     def remembering(self, memory: object) -> GroupState:
         """Return the same group with something else that it remembers, and all that is known of it already."""
-        after = replace(self, memory=memory)
-        vars(after).update({name: of for name, of in vars(self).items() if name not in self.__dataclass_fields__})
-        return after
+        copy_of_state = replace(self, memory=memory)
+        vars(copy_of_state).update(
+            {name: cached for name, cached in vars(self).items() if name not in self.__dataclass_fields__}
+        )
+        return copy_of_state
 
     def with_unsettled(self, tasks: frozenset[int]) -> GroupState:
         """Return the same group, of which it is known already which tasks are unsettled."""
-        after = replace(self)
-        vars(after)["unsettled"] = tasks
-        return after
+        copy_of_state = replace(self)
+        vars(copy_of_state)["unsettled"] = tasks
+        return copy_of_state
 
     def with_copies(self, copies: Mapping[int, tuple[Copy, ...]]) -> GroupState:
         """Return the same group with other copies of some tasks, held by the same consumers."""
-        before = self.copies if isinstance(self.copies, SharedSequence) else SharedSequence(self.copies)
-        after = replace(self, copies=before.replaced(copies))
-        vars(after)["unsettled"] = self._unsettled_after(copies)
-        return after
+        old_copies = self.copies if isinstance(self.copies, SharedSequence) else SharedSequence(self.copies)
+        new_state = replace(self, copies=old_copies.replaced(copies))
+        vars(new_state)["unsettled"] = self._unsettled_after(copies)
+        return new_state
 
     def regrouped(
         self,
@@ -140,15 +144,17 @@ class GroupState:
         leader: int,
     ) -> GroupState:
         """Return the state for other members; ``copies`` has every task of which a holder or a copy changed."""
-        before = self.copies if isinstance(self.copies, SharedSequence) else SharedSequence(self.copies)
-        after = replace(
-            self, group=group, holdings=holdings, copies=before.replaced(copies), revoked=revoked, leader=leader
+        old_copies = self.copies if isinstance(self.copies, SharedSequence) else SharedSequence(self.copies)
+        new_state = replace(
+            self, group=group, holdings=holdings, copies=old_copies.replaced(copies), revoked=revoked, leader=leader
         )
-        known = vars(self)
-        if "unsettled" in known:
-            changed = {task for task in copies if group.stateful_flags[task]}
-            vars(after)["unsettled"] = (self.unsettled - changed).union(after._unsettled_of(changed))
-        return after
+        cached = vars(self)
+        if "unsettled" in cached:
+            changed_tasks = {task for task in copies if group.stateful_flags[task]}
+            vars(new_state)["unsettled"] = (self.unsettled - changed_tasks).union(
+                new_state._unsettled_of(changed_tasks)
+            )
+        return new_state
 
     def followed_by(
         self,
@@ -160,29 +166,31 @@ class GroupState:
         waiting: Mapping[int, int],
     ) -> GroupState:
         """Return the state one generation later; ``copies`` has every task of which a holder or a copy changed."""
-        before = self.copies if isinstance(self.copies, SharedSequence) else SharedSequence(self.copies)
+        old_copies = self.copies if isinstance(self.copies, SharedSequence) else SharedSequence(self.copies)
         tasks = sorted(copies)
-        changed = [task for task, of_task in zip(tasks, before.of(tasks), strict=True) if copies[task] is not of_task]
-        after = replace(
+        changed_tasks = [
+            task for task, of_task in zip(tasks, old_copies.of(tasks), strict=True) if copies[task] is not of_task
+        ]
+        new_state = replace(
             self,
             generation=self.generation + 1,
             at_ms=at_ms,
             holdings=holdings,
-            copies=before.replaced({task: copies[task] for task in changed}) if changed else before,
+            copies=old_copies.replaced({task: copies[task] for task in changed_tasks}) if changed_tasks else old_copies,
             revoked=MappingProxyType(dict(revoked)),
             waiting=MappingProxyType(dict(waiting)),
         )
-        vars(after)["_changed_since"] = (weakref.ref(self), changed)
-        vars(after)["unsettled"] = self._unsettled_after(copies)
-        return after
+        vars(new_state)["_changed_since"] = (weakref.ref(self), changed_tasks)
+        vars(new_state)["unsettled"] = self._unsettled_after(copies)
+        return new_state
 
     def _unsettled_after(self, copies: Mapping[int, tuple[Copy, ...]]) -> frozenset[int]:
         """Say what is unsettled with these copies in place of others, which their holders know of.
 
         Looking at every task again would take longer than the decision itself.
         """
-        settled = {task for task, of_task in copies.items() if is_settled(of_task)}
-        return (self.unsettled | copies.keys()) - settled
+        settled_tasks = {task for task, of_task in copies.items() if is_settled(of_task)}
+        return (self.unsettled | copies.keys()) - settled_tasks
 
 
 def is_settled(copies: Sequence[Copy]) -> bool:

@@ -26,5 +26,5 @@ _BUILT_IN = re.compile(r"org\.apache\.kafka\.streams\.state\.builtindslstoresupp
 
 def stores_of(settings: Mapping[str, object]) -> Stores | None:
     """Return where stores are by an application's settings; ``None``: they do not say, or an own supplier decides."""
-    given = next((str(settings[name]).strip().lower() for name in STORE_SETTINGS if settings.get(name)), "")
-    return _STORES.get(_BUILT_IN.sub("", given))
+    supplier = next((str(settings[name]).strip().lower() for name in STORE_SETTINGS if settings.get(name)), "")
+    return _STORES.get(_BUILT_IN.sub("", supplier))
