@@ -32,38 +32,38 @@ cdef class Advance:
     cpdef void begin(
         self, int64_t from_ms, int64_t to_ms, int64_t generation, bint tick, bint at_probes, bint idle
     ) except *
-    @cython.locals(copies=Copies, stretch=Stretch, place=Py_ssize_t, rests=bint, at=Py_ssize_t)
+    @cython.locals(copies=Copies, stretch=Stretch, place=Py_ssize_t, rests=bint, slot=Py_ssize_t)
     cpdef void let_rest(self) except *
     @cython.locals(place=Py_ssize_t)
     cpdef void advance(self) except *
     @cython.locals(decision=Decision, is_any=bint, is_calm=bint, consumer=Py_ssize_t)
     cdef bint _look_who_is_disturbed(self) except -1
     @cython.locals(
-        copies=Copies, kept=Py_ssize_t, rests=bint, is_changed=bint, limit=int64_t, stretch=Stretch,
-        at=Py_ssize_t, lag=int64_t, reporter=int32_t, remaining=int64_t, is_rated=bint
+        copies=Copies, free_slot=Py_ssize_t, rests=bint, is_changed=bint, limit=int64_t, stretch=Stretch,
+        slot=Py_ssize_t, lag=int64_t, reporter=int32_t, remaining=int64_t, is_rated=bint
     )
     cdef void _advance(self, Py_ssize_t place) except *
     @cython.locals(copies=Copies, lag=int64_t)
-    cdef bint _is_at_rest(self, Py_ssize_t place, Py_ssize_t at) except -1
-    @cython.locals(copies=Copies, decision=Decision, number=Py_ssize_t, at=Py_ssize_t, seat=Py_ssize_t)
+    cdef bint _is_at_rest(self, Py_ssize_t place, Py_ssize_t slot) except -1
+    @cython.locals(copies=Copies, decision=Decision, number=Py_ssize_t, slot=Py_ssize_t, seat=Py_ssize_t)
     cdef void _seat(self, Py_ssize_t place) except *
     @cython.locals(seat=Py_ssize_t)
     cdef bint _is_seat(self, int32_t instance, Py_ssize_t number) noexcept
-    @cython.locals(copies=Copies, instance=int32_t, consumer=int32_t, role=int8_t, at=Py_ssize_t)
+    @cython.locals(copies=Copies, instance=int32_t, consumer=int32_t, role=int8_t, slot=Py_ssize_t)
     cdef void _take(self, Py_ssize_t place, Py_ssize_t seat) except *
-    @cython.locals(copies=Copies, begin=Py_ssize_t, at=Py_ssize_t)
+    @cython.locals(copies=Copies, begin=Py_ssize_t, slot=Py_ssize_t)
     cdef void _make(self, Py_ssize_t place, int32_t instance, int32_t consumer, int8_t role) except *
-    @cython.locals(copies=Copies, reporter=int32_t, written=int64_t, lag=int64_t, whole=int64_t, counts=bint)
-    cdef bint _report_left_over(self, Py_ssize_t place, Py_ssize_t at) except -1
+    @cython.locals(copies=Copies, reporter=int32_t, n_written=int64_t, lag=int64_t, whole=int64_t, counts=bint)
+    cdef bint _report_left_over(self, Py_ssize_t place, Py_ssize_t slot) except -1
     @cython.locals(
-        copies=Copies, consumer=int32_t, tick=bint, remaining=int64_t, disturbed=bint, known=bint, active=bint
+        copies=Copies, consumer=int32_t, tick=bint, remaining=int64_t, disturbed=bint, is_known=bint, active=bint
     )
-    cdef void _report(self, Py_ssize_t place, Py_ssize_t at) except *
+    cdef void _report(self, Py_ssize_t place, Py_ssize_t slot) except *
     @cython.locals(copies=Copies, consumer=int32_t)
-    cdef void _report_anew(self, Py_ssize_t place, Py_ssize_t at) except *
+    cdef void _report_anew(self, Py_ssize_t place, Py_ssize_t slot) except *
     @cython.locals(copies=Copies, remaining=int64_t)
-    cdef void _report_unready(self, Py_ssize_t place, Py_ssize_t at) except *
+    cdef void _report_unready(self, Py_ssize_t place, Py_ssize_t slot) except *
     @cython.locals(copies=Copies, consumer=int32_t, active=bint, disturbed=bint)
-    cdef void _report_placed(self, Py_ssize_t place, Py_ssize_t at, int64_t remaining, bint known) except *
+    cdef void _report_placed(self, Py_ssize_t place, Py_ssize_t slot, int64_t remaining, bint is_known) except *
     @cython.locals(least=int64_t)
-    cdef int64_t _reported(self, Py_ssize_t place, Py_ssize_t at, int64_t remaining) noexcept
+    cdef int64_t _reported(self, Py_ssize_t place, Py_ssize_t slot, int64_t remaining) noexcept

@@ -56,10 +56,10 @@ class Advance:
         copies = self.copies
         for place in range(self.tasks):
             rests = copies.number[place] > 0 and (self.idle or not self.decision.changed[place])
-            for at in range(place * copies.room, place * copies.room + copies.number[place]):
-                rests = rests and self._is_at_rest(place, at)
+            for slot in range(place * copies.room, place * copies.room + copies.number[place]):
+                rests = rests and self._is_at_rest(place, slot)
                 for stretch in self.restoring.stretches:
-                    rests = rests and not (stretch.any_stopped and stretch.stopped[copies.instance[at]])
+                    rests = rests and not (stretch.any_stopped and stretch.stopped[copies.instance[slot]])
             copies.rests[place] = rests
 
     def know(self, readiness: Column, is_heard: Column) -> None:
@@ -92,37 +92,41 @@ class Advance:
 
     def _advance(self, place: int) -> None:
         """Let a task's copies go on."""
-        copies, kept, rests, is_changed = self.copies, place * self.copies.room, True, False
+        copies, free_slot, rests, is_changed = self.copies, place * self.copies.room, True, False
         limit, stretch = self.copies.limit, self.restoring.stretches[0]
-        for at in range(kept, kept + copies.number[place]):
-            lag, reporter, remaining = copies.lag[at], copies.reporter[at], copies.remaining[at]
-            if copies.consumer[at] >= 0:
-                self._report(place, at)
-            elif not self._report_left_over(place, at):
-                copies.report(place, at, -1)
+        for slot in range(free_slot, free_slot + copies.number[place]):
+            lag, reporter, remaining = copies.lag[slot], copies.reporter[slot], copies.remaining[slot]
+            if copies.consumer[slot] >= 0:
+                self._report(place, slot)
+            elif not self._report_left_over(place, slot):
+                copies.report(place, slot, -1)
                 is_changed = True
                 continue
-            is_rated = self.tick or self.idle or stretch.pace.restores[copies.instance[at]] >= 0
-            if not is_rated and copies.remaining[at] <= limit < remaining:
+            is_rated = self.tick or self.idle or stretch.pace.restores[copies.instance[slot]] >= 0
+            if not is_rated and copies.remaining[slot] <= limit < remaining:
                 self.ready[place] = 1
-            rests = rests and self._is_at_rest(place, at)
-            if copies.lag[at] != lag or copies.reporter[at] != reporter or copies.remaining[at] != remaining:
+            rests = rests and self._is_at_rest(place, slot)
+            if copies.lag[slot] != lag or copies.reporter[slot] != reporter or copies.remaining[slot] != remaining:
                 is_changed = True
-            if kept != at:
-                copies.move(at, kept)
-            kept += 1
-        copies.number[place] = kept - place * copies.room
+            if free_slot != slot:
+                copies.move(slot, free_slot)
+            free_slot += 1
+        copies.number[place] = free_slot - place * copies.room
         copies.rests[place] = rests and copies.number[place] > 0
         if is_changed or copies.dirty[place]:
             copies.change(place)
 
-    def _is_at_rest(self, place: int, at: int) -> bool:
+    def _is_at_rest(self, place: int, slot: int) -> bool:
         """Tell whether a copy stays as it is until it gets another seat."""
         copies = self.copies
-        if copies.consumer[at] < 0 or copies.remaining[at] or not copies.is_reported_by(place, at, copies.consumer[at]):
+        if (
+            copies.consumer[slot] < 0
+            or copies.remaining[slot]
+            or not copies.is_reported_by(place, slot, copies.consumer[slot])
+        ):
             return False
-        lag = LATEST if copies.role[at] == ACTIVE else self.restoring.standing[place]
-        return copies.lag[at] == lag and not self.restoring.falls_behind(place, at)
+        lag = LATEST if copies.role[slot] == ACTIVE else self.restoring.standing[place]
+        return copies.lag[slot] == lag and not self.restoring.falls_behind(place, slot)
 
     # -- who has copies ---------------------------------------------------------------------------------------------
 
@@ -132,11 +136,11 @@ class Advance:
         while copies.number[place] + number > copies.room:
             copies.widen()
         copies.owner[place] = -1
-        for at in range(place * copies.room, place * copies.room + copies.number[place]):
-            if copies.consumer[at] >= 0 and not self._is_seat(copies.instance[at], number):
-                if copies.lag[at] == LATEST:
-                    copies.lag[at] = 0
-                copies.consumer[at], copies.role[at], copies.lost_at_ms[at] = -1, JUST_LOST, self.from_ms
+        for slot in range(place * copies.room, place * copies.room + copies.number[place]):
+            if copies.consumer[slot] >= 0 and not self._is_seat(copies.instance[slot], number):
+                if copies.lag[slot] == LATEST:
+                    copies.lag[slot] = 0
+                copies.consumer[slot], copies.role[slot], copies.lost_at_ms[slot] = -1, JUST_LOST, self.from_ms
         for seat in range(number):
             if decision.seat_role[seat] == ACTIVE:
                 copies.owner[place] = decision.seat_consumer[seat]
@@ -151,129 +155,131 @@ class Advance:
     def _take(self, place: int, seat: int) -> None:
         """Let whoever has a seat take the copy on its instance, or make one."""
         copies, instance = self.copies, self.decision.seat_instance[seat]
-        consumer, role, at = (
+        consumer, role, slot = (
             self.decision.seat_consumer[seat],
             self.decision.seat_role[seat],
             copies.slot_of(place, instance),
         )
-        if at < 0:
+        if slot < 0:
             self._make(place, instance, consumer, role)
             return
-        if copies.cleaner.in_memory and copies.consumer[at] >= 0 and copies.consumer[at] != consumer:
+        if copies.cleaner.in_memory and copies.consumer[slot] >= 0 and copies.consumer[slot] != consumer:
             # that of the other thread is closed, and gone
-            copies.fill_empty(place, at, instance, consumer, role, self.generation, self.from_ms)
+            copies.fill_empty(place, slot, instance, consumer, role, self.generation, self.from_ms)
             return
-        if copies.consumer[at] != consumer or (copies.role[at] == ACTIVE) != (role == ACTIVE):
-            if copies.consumer[at] < 0:
-                copies.placed_in[at] = self.generation
-            if copies.lag[at] == LATEST and role != ACTIVE:
-                copies.lag[at] = 0
-            copies.consumer[at], copies.lost_at_ms[at] = consumer, NONE
-        copies.role[at] = role
+        if copies.consumer[slot] != consumer or (copies.role[slot] == ACTIVE) != (role == ACTIVE):
+            if copies.consumer[slot] < 0:
+                copies.placed_in[slot] = self.generation
+            if copies.lag[slot] == LATEST and role != ACTIVE:
+                copies.lag[slot] = 0
+            copies.consumer[slot], copies.lost_at_ms[slot] = consumer, NONE
+        copies.role[slot] = role
 
     def _make(self, place: int, instance: int, consumer: int, role: int) -> None:
         """Put an empty copy in its place among a task's, by instance; there is room for it."""
         copies, begin = self.copies, place * self.copies.room
-        at = begin + copies.number[place]
-        while at > begin and copies.instance[at - 1] > instance:
-            copies.move(at - 1, at)
-            at -= 1
-        copies.fill_empty(place, at, instance, consumer, role, self.generation, self.from_ms)
+        slot = begin + copies.number[place]
+        while slot > begin and copies.instance[slot - 1] > instance:
+            copies.move(slot - 1, slot)
+            slot -= 1
+        copies.fill_empty(place, slot, instance, consumer, role, self.generation, self.from_ms)
         copies.number[place] += 1
 
     # -- what is reported of them -----------------------------------------------------------------------------------
 
-    def _report_left_over(self, place: int, at: int) -> bool:
+    def _report_left_over(self, place: int, slot: int) -> bool:
         """Report left-over state, behind by what was written; false: it is gone."""
-        copies, reporter, written = self.copies, self.first[self.copies.instance[at]], self.copies.grown[at]
-        lag, whole = copies.lag[at], copies.whole[place]
+        copies, reporter, n_written = self.copies, self.first[self.copies.instance[slot]], self.copies.grown[slot]
+        lag, whole = copies.lag[slot], copies.whole[place]
         if lag == NONE:
             return False
-        if not (self.is_first and self.is_heard[at]) and copies.has_deleted(at, self.to_ms):
-            counts = not self.idle and copies.role[at] != JUST_LOST and copies.is_caught_up(lag)
-            if counts and self.decision.movement.is_queued(place) and copies.may_have_deleted(at, self.to_ms):
+        if not (self.is_first and self.is_heard[slot]) and copies.has_deleted(slot, self.to_ms):
+            counts = not self.idle and copies.role[slot] != JUST_LOST and copies.is_caught_up(lag)
+            if counts and self.decision.movement.is_queued(place) and copies.may_have_deleted(slot, self.to_ms):
                 self.deletions[place] = 1
             return False
-        copies.role[at] = NO_ROLE
-        if lag != UNKNOWN and (written or not copies.is_reported_by(place, at, reporter)):
+        copies.role[slot] = NO_ROLE
+        if lag != UNKNOWN and (n_written or not copies.is_reported_by(place, slot, reporter)):
             lag = 0 if lag == LATEST else lag
-            copies.lag[at] = copies.remaining[at] = lag + written if lag < whole - written else whole
-        copies.report(place, at, reporter)
+            copies.lag[slot] = copies.remaining[slot] = lag + n_written if lag < whole - n_written else whole
+        copies.report(place, slot, reporter)
         return True
 
-    def _report(self, place: int, at: int) -> None:
+    def _report(self, place: int, slot: int) -> None:
         """Report a copy that a consumer holds."""
-        copies, consumer, tick = self.copies, self.copies.consumer[at], self.tick
-        remaining, disturbed = copies.remaining[at], self.disturbed[consumer] > 0
-        known, active = self.restoring.is_known(at), copies.role[at] == ACTIVE
-        if copies.lag[at] == LATEST:
-            copies.report(place, at, consumer)
+        copies, consumer, tick = self.copies, self.copies.consumer[slot], self.tick
+        remaining, disturbed = copies.remaining[slot], self.disturbed[consumer] > 0
+        is_known, active = self.restoring.is_known(slot), copies.role[slot] == ACTIVE
+        if copies.lag[slot] == LATEST:
+            copies.report(place, slot, consumer)
             return
-        if self.is_first and self.readiness[at] != BY_TIME:
-            tick = self.readiness[at] == READY
-            if not tick and not known:
-                self._report_unready(place, at)
+        if self.is_first and self.readiness[slot] != BY_TIME:
+            tick = self.readiness[slot] == READY
+            if not tick and not is_known:
+                self._report_unready(place, slot)
                 return
-            known = known and not tick
-        elif self.idle and not known and not tick:
+            is_known = is_known and not tick
+        elif self.idle and not is_known and not tick:
             return  # as reported: it has not been seen to catch up, and how fast it would is unknown
-        if known:
-            remaining = copies.left[at]
-        elif tick or ((active or copies.placed_in[at] < self.generation) and not self.at_probes):
+        if is_known:
+            remaining = copies.left[slot]
+        elif tick or ((active or copies.placed_in[slot] < self.generation) and not self.at_probes):
             remaining = 0
-        if copies.placed_in[at] == self.generation and not tick:
-            self._report_placed(place, at, remaining, known)
+        if copies.placed_in[slot] == self.generation and not tick:
+            self._report_placed(place, slot, remaining, is_known)
             return
         if active and not remaining and not disturbed:
-            copies.lag[at] = LATEST
+            copies.lag[slot] = LATEST
         else:
-            copies.lag[at] = self._reported(place, at, copies.left_soon[at] if known and disturbed else remaining)
-        self._report_anew(place, at)
-        copies.remaining[at] = remaining
+            copies.lag[slot] = self._reported(
+                place, slot, copies.left_soon[slot] if is_known and disturbed else remaining
+            )
+        self._report_anew(place, slot)
+        copies.remaining[slot] = remaining
 
-    def _report_anew(self, place: int, at: int) -> None:
+    def _report_anew(self, place: int, slot: int) -> None:
         """Let who holds a copy report it, unless it revokes and somebody has."""
-        copies, consumer = self.copies, self.copies.consumer[at]
-        if not self.revoking[consumer] or copies.reporter[at] < 0:
-            copies.report(place, at, consumer)
+        copies, consumer = self.copies, self.copies.consumer[slot]
+        if not self.revoking[consumer] or copies.reporter[slot] < 0:
+            copies.report(place, slot, consumer)
 
-    def _report_unready(self, place: int, at: int) -> None:
+    def _report_unready(self, place: int, slot: int) -> None:
         """Report a copy of which it is unknown how fast it restores: as it was, behind by what was written since."""
-        copies, remaining = self.copies, self.copies.remaining[at]
-        if copies.role[at] != ACTIVE:
-            remaining = remaining + copies.grown[at] if remaining < MAX_LONG - copies.grown[at] else MAX_LONG
+        copies, remaining = self.copies, self.copies.remaining[slot]
+        if copies.role[slot] != ACTIVE:
+            remaining = remaining + copies.grown[slot] if remaining < MAX_LONG - copies.grown[slot] else MAX_LONG
         remaining = min(remaining, copies.whole[place])
-        if copies.placed_in[at] == self.generation:
-            runs = copies.role[at] == ACTIVE and not self.at_probes
-            self._report_placed(place, at, 0 if runs else remaining, False)
+        if copies.placed_in[slot] == self.generation:
+            runs = copies.role[slot] == ACTIVE and not self.at_probes
+            self._report_placed(place, slot, 0 if runs else remaining, False)
             return
-        if copies.lag[at] != UNKNOWN:
-            copies.lag[at] = remaining
-        self._report_anew(place, at)
-        copies.remaining[at] = remaining
+        if copies.lag[slot] != UNKNOWN:
+            copies.lag[slot] = remaining
+        self._report_anew(place, slot)
+        copies.remaining[slot] = remaining
 
-    def _report_placed(self, place: int, at: int, remaining: int, known: bool) -> None:
+    def _report_placed(self, place: int, slot: int, remaining: int, is_known: bool) -> None:
         """Report a copy that the decision made or took up again.
 
         A consumer that revokes rejoins before the copy is even created; one that had something withheld has created it
         and restored nothing; any other rejoins a heartbeat later with what it has restored by then.
         """
-        copies, consumer = self.copies, self.copies.consumer[at]
-        active, disturbed = copies.role[at] == ACTIVE, self.disturbed[consumer] > 0
+        copies, consumer = self.copies, self.copies.consumer[slot]
+        active, disturbed = copies.role[slot] == ACTIVE, self.disturbed[consumer] > 0
         if self.revoking[consumer]:
-            copies.report(place, at, -1 if copies.lag[at] == NONE else self.first[copies.instance[at]])
-            copies.remaining[at] = remaining
+            copies.report(place, slot, -1 if copies.lag[slot] == NONE else self.first[copies.instance[slot]])
+            copies.remaining[slot] = remaining
             return
-        if known and not disturbed and not self.at_probes:
-            copies.lag[at] = LATEST if active and not remaining else self._reported(place, at, remaining)
+        if is_known and not disturbed and not self.at_probes:
+            copies.lag[slot] = LATEST if active and not remaining else self._reported(place, slot, remaining)
         elif active and not disturbed and not (remaining and self.at_probes):
-            copies.lag[at], remaining = LATEST, 0
-        elif copies.lag[at] == NONE:
-            copies.lag[at] = copies.whole[place]
-        copies.report(place, at, consumer)
-        copies.remaining[at] = remaining
+            copies.lag[slot], remaining = LATEST, 0
+        elif copies.lag[slot] == NONE:
+            copies.lag[slot] = copies.whole[place]
+        copies.report(place, slot, consumer)
+        copies.remaining[slot] = remaining
 
-    def _reported(self, place: int, at: int, remaining: int) -> int:
+    def _reported(self, place: int, slot: int, remaining: int) -> int:
         """Return the lag of a copy: at least what arrives between two polls of its changelog, unless it is active."""
-        least = 0 if self.copies.role[at] == ACTIVE else self.restoring.standing[place]
+        least = 0 if self.copies.role[slot] == ACTIVE else self.restoring.standing[place]
         return max(min(remaining, self.copies.whole[place]), least)

@@ -32,52 +32,52 @@ cdef class ConstrainedPrioritySet:
 
     @cython.locals(i=Py_ssize_t)
     cpdef void begin(self, int64_t[::1] counts, bint complete) except *
-    @cython.locals(at=Py_ssize_t, key=int64_t, was=int64_t, offered=int64_t, now=int64_t)
+    @cython.locals(index=Py_ssize_t, key=int64_t, was=int64_t, offered=int64_t, now=int64_t)
     cpdef void handle(
         self, int32_t source, int32_t destination, int gain, int loss, int refills, bint polled
     ) except *
-    @cython.locals(place=Py_ssize_t, first=int64_t, above=int64_t, key=int64_t)
+    @cython.locals(place=Py_ssize_t, first=int64_t, heaviest=int64_t, key=int64_t)
     cpdef int32_t choose(self, int32_t[::1] candidates, Py_ssize_t n) except -2
     cdef int64_t _key(self, Py_ssize_t instance, int64_t count) noexcept
     cdef void _set_bar(self) except *
     @cython.locals(room=Py_ssize_t)
     cdef void _grow_handled(self) except *
-    @cython.locals(above=int64_t, place=Py_ssize_t)
+    @cython.locals(heaviest=int64_t, place=Py_ssize_t)
     cdef void _look(self, int64_t key, int64_t was, int64_t offered, int64_t now, bint polled) except *
-    @cython.locals(at=Py_ssize_t)
+    @cython.locals(index=Py_ssize_t)
     cdef int64_t _heaviest_above(self, int64_t key) noexcept
-    @cython.locals(at=Py_ssize_t)
+    @cython.locals(index=Py_ssize_t)
     cdef Py_ssize_t _up_to(self, int64_t[::1] column, int64_t key) noexcept
-    @cython.locals(at=Py_ssize_t)
+    @cython.locals(index=Py_ssize_t)
     cdef Py_ssize_t _step(self, int64_t key) noexcept
     @cython.locals(i=Py_ssize_t, lighter=Py_ssize_t)
     cdef bint _is_held_back(self, int64_t polled) noexcept
-    @cython.locals(following=int64_t, i=Py_ssize_t)
-    cdef void _raise_step(self, Py_ssize_t at, int64_t step, int64_t other, int64_t offered) noexcept
-    @cython.locals(at=Py_ssize_t, gone=Py_ssize_t)
+    @cython.locals(next_step=int64_t, i=Py_ssize_t)
+    cdef void _raise_step(self, Py_ssize_t index, int64_t step, int64_t offered_again, int64_t offered) noexcept
+    @cython.locals(index=Py_ssize_t, number=Py_ssize_t)
     cdef void _cut(self, Py_ssize_t begin, Py_ssize_t end) noexcept
-    @cython.locals(at=Py_ssize_t, behind=Py_ssize_t, place=Py_ssize_t)
+    @cython.locals(index=Py_ssize_t, n_lower=Py_ssize_t, place=Py_ssize_t)
     cdef void _add(self, int64_t step, int64_t end) except *
-    @cython.locals(at=Py_ssize_t, i=Py_ssize_t, found=int32_t)
+    @cython.locals(index=Py_ssize_t, i=Py_ssize_t, instance=int32_t)
     cdef int32_t _first_in_java(self, int32_t[::1] candidates, Py_ssize_t n) except -2
-    @cython.locals(at=Py_ssize_t, i=Py_ssize_t)
+    @cython.locals(index=Py_ssize_t, i=Py_ssize_t)
     cdef void _fill_heap(self) noexcept
     @cython.locals(
         source=int32_t, destination=int32_t, _=Py_ssize_t, was_source=int64_t, was=int64_t, offered=int64_t, now=int64_t,
         place=Py_ssize_t
     )
-    cdef void _replay(self, Py_ssize_t at) except *
+    cdef void _replay(self, Py_ssize_t index) except *
     cdef int64_t _heap_key(self, Py_ssize_t instance) noexcept
-    @cython.locals(at=Py_ssize_t)
+    @cython.locals(index=Py_ssize_t)
     cdef Py_ssize_t _place_of(self, int64_t key) noexcept
-    @cython.locals(n_refused=Py_ssize_t, found=int32_t, key=int64_t)
+    @cython.locals(n_refused=Py_ssize_t, instance=int32_t, key=int64_t)
     cdef int32_t _poll(self) except -2
-    @cython.locals(buckets=Py_ssize_t, at=Py_ssize_t, bucket=Py_ssize_t, total=int32_t, here=int32_t)
+    @cython.locals(buckets=Py_ssize_t, index=Py_ssize_t, bucket=Py_ssize_t, total=int32_t, size=int32_t)
     cdef void _offer_refused(self, Py_ssize_t number) noexcept
     cdef void _offer(self, int64_t key) noexcept
     @cython.locals(last=int64_t)
-    cdef void _remove(self, Py_ssize_t at) noexcept
+    cdef void _remove(self, Py_ssize_t index) noexcept
     @cython.locals(parent=Py_ssize_t)
-    cdef void _rise(self, Py_ssize_t at, int64_t key) noexcept
+    cdef void _rise(self, Py_ssize_t index, int64_t key) noexcept
     @cython.locals(size=Py_ssize_t, child=Py_ssize_t)
-    cdef void _sink(self, Py_ssize_t at, int64_t key) noexcept
+    cdef void _sink(self, Py_ssize_t index, int64_t key) noexcept

@@ -109,15 +109,15 @@ class ConstrainedPrioritySet:
             refills: how many polls accepted none: each empties the queue and fills it anew.
             polled: whether the source came out of a poll after that.
         """
-        at = self.n_handled
-        if at == len(self.handled_source):
+        index = self.n_handled
+        if index == len(self.handled_source):
             self._grow_handled()
         if self.n_steps == 0 and refills:
-            self.known_from = at
-        self.handled_source[at], self.handled_destination[at] = source, destination
-        self.handled_gain[at], self.handled_loss[at] = gain, loss
-        self.handled_refills[at], self.handled_polled[at] = refills, polled
-        self.n_handled = at + 1
+            self.known_from = index
+        self.handled_source[index], self.handled_destination[index] = source, destination
+        self.handled_gain[index], self.handled_loss[index] = gain, loss
+        self.handled_refills[index], self.handled_polled[index] = refills, polled
+        self.n_handled = index + 1
         if refills:
             self.n_steps = 0
         if source < 0:
@@ -146,10 +146,10 @@ class ConstrainedPrioritySet:
         for place in range(n):
             first = min(first, self.keys[candidates[place]])
         if self.n_steps:
-            above = self._heaviest_above(first)
+            heaviest = self._heaviest_above(first)
             for place in range(n):
                 key = self.keys[candidates[place]]
-                if first < key < above:
+                if first < key < heaviest:
                     return self._first_in_java(candidates, n) if self.complete else -1
         return first & self.mask
 
@@ -183,11 +183,11 @@ class ConstrainedPrioritySet:
             now: the destination's after it.
             polled: whether the source was polled.
         """
-        above = was
+        heaviest = was
         if self.n_steps:
             if polled:  # it gave out those of a step that ends where it got, and they were offered again
                 self._cut(0, self._up_to(self.ends, key))
-            above = self._heaviest_above(was)
+            heaviest = self._heaviest_above(was)
             place = self._step(was)
             if place >= 0:  # when the source was offered, the destination was still in the queue
                 self._raise_step(place, was, key, offered)
@@ -197,27 +197,27 @@ class ConstrainedPrioritySet:
         if now == was:
             return
         if not polled:  # it weighs more in its place, too
-            self._add(min(now, key), max(above, self._heaviest_above(offered)))
+            self._add(min(now, key), max(heaviest, self._heaviest_above(offered)))
         elif now <= offered < was and (self.n_steps or key <= self.bar) and not self._is_held_back(key):
-            self._add(offered, above)
+            self._add(offered, heaviest)
 
     def _heaviest_above(self, key: int) -> int:
         """Return what whoever has this key has nobody above it that is as heavy as; the key itself if in place."""
-        at = self._up_to(self.steps, key)
-        return max(key, self.ends[at - 1]) if at else key
+        index = self._up_to(self.steps, key)
+        return max(key, self.ends[index - 1]) if index else key
 
     def _up_to(self, column: Column, key: int) -> int:
         """Return how many of the steps, or of their ends, are no more than a key."""
-        at = 0
-        while at < self.n_steps and column[at] <= key:
-            at += 1
-        return at
+        index = 0
+        while index < self.n_steps and column[index] <= key:
+            index += 1
+        return index
 
     def _step(self, key: int) -> int:
         """Return the place of a step; -1: there is none at this key."""
-        for at in range(self.n_steps):
-            if self.steps[at] == key:
-                return at
+        for index in range(self.n_steps):
+            if self.steps[index] == key:
+                return index
         return -1
 
     def _is_held_back(self, polled: int) -> bool:
@@ -237,42 +237,42 @@ class ConstrainedPrioritySet:
                 lighter += 1
         return lighter >= self.enough
 
-    def _raise_step(self, at: int, step: int, other: int, offered: int) -> None:
+    def _raise_step(self, index: int, step: int, offered_again: int, offered: int) -> None:
         """Let the lowest one of a step be in place again; the next one may have been put below it.
 
-        That is not the ``other`` one that is offered again, unless it was ``offered`` while the lowest was queued.
+        That is not the one that is ``offered_again``, unless it was ``offered`` while the lowest was queued.
         """
-        following = offered if offered > step else HEAVIEST
+        next_step = offered if offered > step else HEAVIEST
         for i in range(self.number):
-            if step < self.keys[i] < following and self.keys[i] != other:
-                following = self.keys[i]
-        if following >= self.ends[at] or (at + 1 < self.n_steps and following >= self.steps[at + 1]):
-            self._cut(at, at + 1)
+            if step < self.keys[i] < next_step and self.keys[i] != offered_again:
+                next_step = self.keys[i]
+        if next_step >= self.ends[index] or (index + 1 < self.n_steps and next_step >= self.steps[index + 1]):
+            self._cut(index, index + 1)
         else:
-            self.steps[at] = following
+            self.steps[index] = next_step
 
     def _cut(self, begin: int, end: int) -> None:
         """Take out these steps."""
-        gone = end - begin
-        if gone > 0:
-            for at in range(end, self.n_steps):
-                self.steps[at - gone], self.ends[at - gone] = self.steps[at], self.ends[at]
-            self.n_steps -= gone
+        number = end - begin
+        if number > 0:
+            for index in range(end, self.n_steps):
+                self.steps[index - number], self.ends[index - number] = self.steps[index], self.ends[index]
+            self.n_steps -= number
 
     def _add(self, step: int, end: int) -> None:
         """Add a step unless a lower one reaches as far; it takes the place of higher ones that do not reach further."""
-        at = 0
-        while at < self.n_steps and self.steps[at] < step:
-            at += 1
-        behind = self._up_to(self.steps, step)
-        if behind and self.ends[behind - 1] >= end:
+        index = 0
+        while index < self.n_steps and self.steps[index] < step:
+            index += 1
+        n_lower = self._up_to(self.steps, step)
+        if n_lower and self.ends[n_lower - 1] >= end:
             return
-        self._cut(at, max(at, self._up_to(self.ends, end)))
+        self._cut(index, max(index, self._up_to(self.ends, end)))
         if self.n_steps + 1 >= len(self.steps):
             self.steps, self.ends = grown("q", self.steps, 2 * self.n_steps), grown("q", self.ends, 2 * self.n_steps)
-        for place in range(self.n_steps, at, -1):
+        for place in range(self.n_steps, index, -1):
             self.steps[place], self.ends[place] = self.steps[place - 1], self.ends[place - 1]
-        self.steps[at], self.ends[at] = step, end
+        self.steps[index], self.ends[index] = step, end
         self.n_steps += 1
 
     # -- the queue as Java has it -----------------------------------------------------------------------------------
@@ -281,20 +281,20 @@ class ConstrainedPrioritySet:
         """Bring Java's queue up to date, and poll from it; it is left as it was."""
         if not self.exact or self.known_from > self.n_replayed:
             self._fill_heap()
-        for at in range(self.n_replayed, self.n_handled):
-            self._replay(at)
+        for index in range(self.n_replayed, self.n_handled):
+            self._replay(index)
         self.n_replayed = self.n_handled
         for i in range(self.n_heap):
             self.heap_aside[i] = self.heap[i]
         for i in range(n):
             self.is_wanted[candidates[i]] = 1
-        found = self._poll()
+        instance = self._poll()
         for i in range(n):
             self.is_wanted[candidates[i]] = 0
         self.n_heap = self.number
         for i in range(self.n_heap):
             self.heap[i] = self.heap_aside[i]
-        return found
+        return instance
 
     def _fill_heap(self) -> None:
         """Fill the queue as of when its array last followed from the keys alone.
@@ -303,34 +303,34 @@ class ConstrainedPrioritySet:
         """
         for i in range(self.number):
             self.heap_counts[i] = self.counts[i]
-        for at in range(self.n_handled - 1, self.known_from - 1, -1):
-            if self.handled_source[at] >= 0:
-                self.heap_counts[self.handled_source[at]] -= self.handled_gain[at]
-                self.heap_counts[self.handled_destination[at]] += self.handled_loss[at]
+        for index in range(self.n_handled - 1, self.known_from - 1, -1):
+            if self.handled_source[index] >= 0:
+                self.heap_counts[self.handled_source[index]] -= self.handled_gain[index]
+                self.heap_counts[self.handled_destination[index]] += self.handled_loss[index]
         self.n_heap = 0
         for i in range(self.number):
             self._offer(self._key(i, self.heap_counts[i]))
         self.n_replayed = self.known_from
         self.exact = True
 
-    def _replay(self, at: int) -> None:
+    def _replay(self, index: int) -> None:
         """Do to the queue what a movement did."""
-        source, destination = self.handled_source[at], self.handled_destination[at]
-        for _ in range(self.handled_refills[at]):
+        source, destination = self.handled_source[index], self.handled_destination[index]
+        for _ in range(self.handled_refills[index]):
             self._poll()
         if source < 0:
             return
-        if self.handled_polled[at]:
+        if self.handled_polled[index]:
             self.is_wanted[source] = 1
             self._poll()
             self.is_wanted[source] = 0
         was_source, was = self._heap_key(source), self._heap_key(destination)
-        self.heap_counts[source] += self.handled_gain[at]
-        self.heap_counts[destination] -= self.handled_loss[at]
+        self.heap_counts[source] += self.handled_gain[index]
+        self.heap_counts[destination] -= self.handled_loss[index]
         offered, now = self._heap_key(source), self._heap_key(destination)
         if now != was:  # lighter where it is
             self.heap[self._place_of(was)] = now
-        if not self.handled_polled[at]:
+        if not self.handled_polled[index]:
             place = self._place_of(was_source)
             self.heap[place] = offered
             self._remove(place)
@@ -344,26 +344,26 @@ class ConstrainedPrioritySet:
 
     def _place_of(self, key: int) -> int:
         """Return where in the queue a key is."""
-        at = 0
-        while self.heap[at] != key:
-            at += 1
-        return at
+        index = 0
+        while self.heap[index] != key:
+            index += 1
+        return index
 
     def _poll(self) -> int:
         """Poll until an instance comes out that is wanted, and offer the others again; return -1 if none does."""
-        n_refused, found = 0, -1
-        while self.n_heap and found < 0:
+        n_refused, instance = 0, -1
+        while self.n_heap and instance < 0:
             key = self.heap[0]
             self.n_heap -= 1
             if self.n_heap:
                 self._sink(0, self.heap[self.n_heap])
             if self.is_wanted[key & self.mask]:
-                found = key & self.mask
+                instance = key & self.mask
             else:
                 self.refused[n_refused] = key
                 n_refused += 1
         self._offer_refused(n_refused)
-        return found
+        return instance
 
     def _offer_refused(self, number: int) -> None:
         """Offer them as a ``java.util.HashSet`` of process ids filled in this order iterates."""
@@ -372,56 +372,56 @@ class ConstrainedPrioritySet:
             buckets *= 2
         for bucket in range(buckets):
             self.bucket_ends[bucket] = 0
-        for at in range(number):
-            self.bucket_ends[self.hashes[self.refused[at] & self.mask] & (buckets - 1)] += 1
+        for index in range(number):
+            self.bucket_ends[self.hashes[self.refused[index] & self.mask] & (buckets - 1)] += 1
         total = 0
         for bucket in range(buckets):
-            here = self.bucket_ends[bucket]
+            size = self.bucket_ends[bucket]
             self.bucket_ends[bucket] = total
-            total += here
-        for at in range(number):
-            bucket = self.hashes[self.refused[at] & self.mask] & (buckets - 1)
-            self.in_buckets[self.bucket_ends[bucket]] = self.refused[at]
+            total += size
+        for index in range(number):
+            bucket = self.hashes[self.refused[index] & self.mask] & (buckets - 1)
+            self.in_buckets[self.bucket_ends[bucket]] = self.refused[index]
             self.bucket_ends[bucket] += 1
-        for at in range(number):
-            self._offer(self.in_buckets[at])
+        for index in range(number):
+            self._offer(self.in_buckets[index])
 
     def _offer(self, key: int) -> None:
         """Put an instance at the end, from where it rises."""
         self.n_heap += 1
         self._rise(self.n_heap - 1, key)
 
-    def _remove(self, at: int) -> None:
+    def _remove(self, index: int) -> None:
         """Fill this place with the last one, which sinks or else rises."""
         self.n_heap -= 1
         last = self.heap[self.n_heap]
-        if at < self.n_heap:
-            self._sink(at, last)
-            if self.heap[at] == last:
-                self._rise(at, last)
+        if index < self.n_heap:
+            self._sink(index, last)
+            if self.heap[index] == last:
+                self._rise(index, last)
 
-    def _rise(self, at: int, key: int) -> None:
+    def _rise(self, index: int, key: int) -> None:
         """Put an instance at this place, or above whoever is heavier."""
-        while at > 0:
-            parent = (at - 1) >> 1
+        while index > 0:
+            parent = (index - 1) >> 1
             if key >= self.heap[parent]:
                 break
-            self.heap[at] = self.heap[parent]
-            at = parent
-        self.heap[at] = key
+            self.heap[index] = self.heap[parent]
+            index = parent
+        self.heap[index] = key
 
-    def _sink(self, at: int, key: int) -> None:
+    def _sink(self, index: int, key: int) -> None:
         """Put an instance at this place, or below whoever is lighter."""
-        size, child = self.n_heap, 2 * at + 1
+        size, child = self.n_heap, 2 * index + 1
         while child < size:
             if child + 1 < size:
                 child += self.heap[child] > self.heap[child + 1]  # without a jump: which one it is cannot be foreseen
             if key <= self.heap[child]:
                 break
-            self.heap[at] = self.heap[child]
-            at = child
-            child = 2 * at + 1
-        self.heap[at] = key
+            self.heap[index] = self.heap[child]
+            index = child
+            child = 2 * index + 1
+        self.heap[index] = key
 
 
 @lru_cache(maxsize=4096)
@@ -431,14 +431,14 @@ def filled_to_above_the_end(size: int) -> int:
     One more will be offered then, so that there are ``size``. Each rises to below lighter ones: it fills the first
     place of that way that is a heavier one's, unless its own way has turned off before. Places count from 1.
     """
-    above = size >> 3
+    target = size >> 3
     for lighter in range(size):
-        filled = 0
+        n_filled = 0
         for offered_at in range(size - lighter, size):
-            place, other = offered_at, above
-            while place != other:
-                place, other = (place >> 1, other) if place > other else (place, other >> 1)
-            filled += filled < place.bit_length()
-        if filled == above.bit_length():
+            place, other_place = offered_at, target
+            while place != other_place:
+                place, other_place = (place >> 1, other_place) if place > other_place else (place, other_place >> 1)
+            n_filled += n_filled < place.bit_length()
+        if n_filled == target.bit_length():
             return lighter
     return size

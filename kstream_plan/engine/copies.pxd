@@ -44,41 +44,41 @@ cdef class Copies:
     cdef void _make_slots(self) except *
     @cython.locals(place=Py_ssize_t)
     cpdef void load_state(self, state, revoked_by) except *
-    cpdef void load_copies(self, copies, waiting) except *
+    cpdef void load_copies(self, copies, unprocessed) except *
     @cython.locals(place=Py_ssize_t)
-    cdef void _load(self, copies, dict roles, waiting) except *
-    @cython.locals(at=Py_ssize_t)
+    cdef void _load(self, copies, dict roles, unprocessed) except *
+    @cython.locals(slot=Py_ssize_t)
     cdef void _load_task(self, Py_ssize_t place, copies, dict roles) except *
-    cdef void _fill(self, Py_ssize_t at, copy) except *
+    cdef void _fill(self, Py_ssize_t slot, copy) except *
     @cython.locals(place=Py_ssize_t, begin=Py_ssize_t, end=Py_ssize_t)
     cpdef tuple as_copies(self)
     cdef void change(self, Py_ssize_t place) except *
-    @cython.locals(begin=Py_ssize_t, at=Py_ssize_t)
+    @cython.locals(begin=Py_ssize_t, slot=Py_ssize_t)
     cdef bint _is_settled(self, Py_ssize_t place) except -1
-    cdef object _copy(self, Py_ssize_t place, Py_ssize_t at)
-    @cython.locals(place=Py_ssize_t, at=Py_ssize_t)
+    cdef object _copy(self, Py_ssize_t place, Py_ssize_t slot)
+    @cython.locals(place=Py_ssize_t, slot=Py_ssize_t)
     cpdef tuple owned(self)
     @cython.locals(place=Py_ssize_t)
     cpdef dict by_task(self, int32_t[::1] consumers)
     @cython.locals(place=Py_ssize_t)
     cpdef set flagged(self, int8_t[::1] flags)
-    @cython.locals(at=Py_ssize_t)
+    @cython.locals(slot=Py_ssize_t)
     cdef Py_ssize_t slot_of(self, Py_ssize_t place, int32_t instance) noexcept
-    @cython.locals(at=Py_ssize_t)
+    @cython.locals(slot=Py_ssize_t)
     cdef int64_t lag_on(self, Py_ssize_t place, int32_t instance) noexcept
     cdef bint is_caught_up(self, int64_t lag) noexcept
-    cdef void report(self, Py_ssize_t place, Py_ssize_t at, int32_t reporter) except *
-    cdef bint is_reported_by(self, Py_ssize_t place, Py_ssize_t at, int32_t consumer) except -1
+    cdef void report(self, Py_ssize_t place, Py_ssize_t slot, int32_t reporter) except *
+    cdef bint is_reported_by(self, Py_ssize_t place, Py_ssize_t slot, int32_t consumer) except -1
     @cython.locals(since_started=int64_t, since_made=int64_t)
-    cdef bint has_deleted(self, Py_ssize_t at, int64_t by_ms) except -1
+    cdef bint has_deleted(self, Py_ssize_t slot, int64_t by_ms) except -1
     @cython.locals(since_started=int64_t, since_made=int64_t)
-    cdef bint may_have_deleted(self, Py_ssize_t at, int64_t by_ms) except -1
+    cdef bint may_have_deleted(self, Py_ssize_t slot, int64_t by_ms) except -1
     cdef int64_t _age(self, int64_t at_ms, int64_t by_ms) noexcept
     @cython.locals(room=Py_ssize_t)
     cdef void widen(self) except *
     cdef list _columns(self)
-    cdef void move(self, Py_ssize_t at, Py_ssize_t to) noexcept
+    cdef void move(self, Py_ssize_t slot, Py_ssize_t new_slot) noexcept
     cdef void fill_empty(
-        self, Py_ssize_t place, Py_ssize_t at, int32_t instance, int32_t consumer, int8_t role, int64_t generation,
+        self, Py_ssize_t place, Py_ssize_t slot, int32_t instance, int32_t consumer, int8_t role, int64_t generation,
         int64_t ms
     ) except *

@@ -69,8 +69,8 @@ class Copies:
         for instance, process_id in enumerate(self.process_ids):
             self.started_ms[instance] = self._counted(self.cleaner.started_ms.get(process_id))
         for times in (np.asarray(self.lost_at_ms), np.asarray(self.made_at_ms)) if by_ms else ():
-            known = times != NONE
-            times[known] = np.maximum(times[known] - min(by_ms, FAR_MS), -FAR_MS)
+            is_known = times != NONE
+            times[is_known] = np.maximum(times[is_known] - min(by_ms, FAR_MS), -FAR_MS)
             for task in self.task_of[: self.tasks]:
                 self.made[task] = None
 
@@ -86,8 +86,8 @@ class Copies:
         Who holds a stateful task has a copy of it, and each is active at one at most.
         """
         roles: dict[tuple[int, int], int] = {}
-        for consumer, held in enumerate(Holdings.of(state.group, state.holdings).stateful):
-            for role, of_role in enumerate(held):
+        for consumer, holding in enumerate(Holdings.of(state.group, state.holdings).stateful):
+            for role, of_role in enumerate(holding):
                 for task in of_role:
                     roles[task, consumer] = role
         if state.at_ms >= FAR_MS // 2:
@@ -96,7 +96,7 @@ class Copies:
         for place in range(self.tasks):
             self.revoked_by[place] = revoked_by.get(self.task_of[place], -1)
 
-    def load_copies(self, copies: Mapping[int, tuple[Copy, ...]], waiting: Mapping[int, int]) -> None:
+    def load_copies(self, copies: Mapping[int, tuple[Copy, ...]], unprocessed: Mapping[int, int]) -> None:
         """Take over copies by task, whose roles matter only so far as they are active, and what waits to be written."""
         roles = {
             (task, copy.consumer): ACTIVE if copy.active else STANDBY
@@ -104,13 +104,13 @@ class Copies:
             for copy in of_task
             if copy.consumer is not None
         }
-        self._load(copies, roles, waiting)
+        self._load(copies, roles, unprocessed)
 
     def _load(
         self,
         copies: Mapping[int, tuple[Copy, ...]] | Sequence[tuple[Copy, ...]],
         roles: dict[tuple[int, int], int],
-        waiting: Mapping[int, int],
+        unprocessed: Mapping[int, int],
     ) -> None:
         """Take over copies by task, with the ``roles`` in which consumers hold them."""
         self.more_reporters = {}
@@ -118,7 +118,7 @@ class Copies:
             self.widen()
         for place in range(self.tasks):
             task = self.task_of[place]
-            self.unprocessed[place] = waiting.get(task, 0)
+            self.unprocessed[place] = unprocessed.get(task, 0)
             self.rests[place], self.dirty[place], self.stale[place] = 0, 1, 1
             self._load_task(place, copies[task], roles)
         self.any_more_reporters = len(self.more_reporters) > 0
@@ -128,32 +128,32 @@ class Copies:
         self.made[self.task_of[place]] = copies
         self.owner[place], self.number[place] = -1, 0
         for copy in copies:
-            at = place * self.room + self.number[place]
+            slot = place * self.room + self.number[place]
             self.number[place] += 1
-            self._fill(at, copy)
+            self._fill(slot, copy)
             if len(copy.reporters) > 1:
                 self.more_reporters[place, copy.instance] = copy.reporters[1:]
             if copy.consumer is None:
                 continue
-            self.role[at] = roles[self.task_of[place], copy.consumer]
-            if self.role[at] == ACTIVE:
-                self.owner[place] = self.consumer[at]
+            self.role[slot] = roles[self.task_of[place], copy.consumer]
+            if self.role[slot] == ACTIVE:
+                self.owner[place] = self.consumer[slot]
 
-    def _fill(self, at: int, copy: Copy) -> None:
-        self.instance[at] = copy.instance
-        self.lag[at] = NONE if copy.lag is None else copy.lag
-        self.reporter[at] = copy.reporters[0] if copy.reporters else -1
-        self.remaining[at], self.placed_in[at] = copy.remaining, copy.placed_in
-        self.consumer[at] = -1 if copy.consumer is None else copy.consumer
-        self.lost_at_ms[at], self.made_at_ms[at] = self._counted(copy.lost_at_ms), self._counted(copy.made_at_ms)
-        self.role[at] = NO_ROLE
+    def _fill(self, slot: int, copy: Copy) -> None:
+        self.instance[slot] = copy.instance
+        self.lag[slot] = NONE if copy.lag is None else copy.lag
+        self.reporter[slot] = copy.reporters[0] if copy.reporters else -1
+        self.remaining[slot], self.placed_in[slot] = copy.remaining, copy.placed_in
+        self.consumer[slot] = -1 if copy.consumer is None else copy.consumer
+        self.lost_at_ms[slot], self.made_at_ms[slot] = self._counted(copy.lost_at_ms), self._counted(copy.made_at_ms)
+        self.role[slot] = NO_ROLE
 
     def as_copies(self) -> tuple[tuple[Copy, ...], ...]:
         """Return the copies of every task of the group, as a state has them; what has not changed is the very same."""
         for place in range(self.tasks):
             if self.made[self.task_of[place]] is None:
                 begin, end = place * self.room, place * self.room + self.number[place]
-                self.made[self.task_of[place]] = tuple([self._copy(place, at) for at in range(begin, end)])
+                self.made[self.task_of[place]] = tuple([self._copy(place, slot) for slot in range(begin, end)])
         return tuple([of_task or () for of_task in self.made])
 
     def change(self, place: int) -> None:
@@ -167,37 +167,41 @@ class Copies:
 
     def _is_settled(self, place: int) -> bool:
         begin = place * self.room
-        for at in range(begin, begin + self.number[place]):
-            if self.consumer[at] < 0 or self.remaining[at] or not self.is_reported_by(place, at, self.consumer[at]):
+        for slot in range(begin, begin + self.number[place]):
+            if (
+                self.consumer[slot] < 0
+                or self.remaining[slot]
+                or not self.is_reported_by(place, slot, self.consumer[slot])
+            ):
                 return False
-            if self.lag[at] != LATEST if self.role[at] == ACTIVE else self.lag[at] < 0:
+            if self.lag[slot] != LATEST if self.role[slot] == ACTIVE else self.lag[slot] < 0:
                 return False
         return self.number[place] > 0
 
-    def _copy(self, place: int, at: int) -> Copy:
+    def _copy(self, place: int, slot: int) -> Copy:
         reporters: tuple[int, ...] = ()
-        if self.reporter[at] >= 0:
-            reporters = (self.reporter[at], *self.more_reporters.get((place, self.instance[at]), ()))
+        if self.reporter[slot] >= 0:
+            reporters = (self.reporter[slot], *self.more_reporters.get((place, self.instance[slot]), ()))
         return Copy(
-            self.instance[at],
-            None if self.lag[at] == NONE else self.lag[at],
+            self.instance[slot],
+            None if self.lag[slot] == NONE else self.lag[slot],
             reporters,
-            self.remaining[at],
-            None if self.consumer[at] < 0 else self.consumer[at],
-            self.role[at] == ACTIVE,
-            self.placed_in[at],
-            None if self.lost_at_ms[at] == NONE else self.begin_ms + self.lost_at_ms[at],
-            None if self.made_at_ms[at] == NONE else self.begin_ms + self.made_at_ms[at],
+            self.remaining[slot],
+            None if self.consumer[slot] < 0 else self.consumer[slot],
+            self.role[slot] == ACTIVE,
+            self.placed_in[slot],
+            None if self.lost_at_ms[slot] == NONE else self.begin_ms + self.lost_at_ms[slot],
+            None if self.made_at_ms[slot] == NONE else self.begin_ms + self.made_at_ms[slot],
         )
 
     def owned(self) -> tuple[Holding, ...]:
         """Return what every consumer holds of the stateful tasks."""
         roles: list[tuple[list[int], ...]] = [([], [], [], []) for _ in range(self.consumers)]
         for place in range(self.tasks):
-            for at in range(place * self.room, place * self.room + self.number[place]):
-                if self.consumer[at] >= 0:
-                    roles[self.consumer[at]][self.role[at]].append(self.task_of[place])
-        return tuple([Holding(*map(tuple, held)) for held in roles])
+            for slot in range(place * self.room, place * self.room + self.number[place]):
+                if self.consumer[slot] >= 0:
+                    roles[self.consumer[slot]][self.role[slot]].append(self.task_of[place])
+        return tuple([Holding(*map(tuple, tasks_by_role)) for tasks_by_role in roles])
 
     def revoked(self) -> dict[int, int]:
         """Return by task the consumer that gave it up for the decision before."""
@@ -219,43 +223,43 @@ class Copies:
 
     def slot_of(self, place: int, instance: int) -> int:
         """Return the slot of the copy that an instance has of a task, or -1."""
-        for at in range(place * self.room, place * self.room + self.number[place]):
-            if self.instance[at] == instance:
-                return at
+        for slot in range(place * self.room, place * self.room + self.number[place]):
+            if self.instance[slot] == instance:
+                return slot
         return -1
 
     def lag_on(self, place: int, instance: int) -> int:
         """Return how far behind an instance is on a task as Kafka sees it: what reported nothing lags by the whole."""
-        at = self.slot_of(place, instance)
-        return self.whole[place] if at < 0 or self.lag[at] == NONE else self.lag[at]
+        slot = self.slot_of(place, instance)
+        return self.whole[place] if slot < 0 or self.lag[slot] == NONE else self.lag[slot]
 
     def is_caught_up(self, lag: int) -> bool:
         """Tell whether that is within ``acceptable.recovery.lag``."""
         return lag == LATEST or 0 <= lag <= self.limit or self.limit == MAX_LONG
 
-    def report(self, place: int, at: int, reporter: int) -> None:
+    def report(self, place: int, slot: int, reporter: int) -> None:
         """Let one consumer report a copy, or none (-1)."""
-        self.reporter[at] = reporter
-        if self.any_more_reporters and self.more_reporters.pop((place, self.instance[at]), None) is not None:
+        self.reporter[slot] = reporter
+        if self.any_more_reporters and self.more_reporters.pop((place, self.instance[slot]), None) is not None:
             self.dirty[place] = 1
 
-    def is_reported_by(self, place: int, at: int, consumer: int) -> bool:
+    def is_reported_by(self, place: int, slot: int, consumer: int) -> bool:
         """Tell whether a consumer has reported a copy, alone."""
-        if self.reporter[at] != consumer:
+        if self.reporter[slot] != consumer:
             return False
-        return not self.any_more_reporters or (place, self.instance[at]) not in self.more_reporters
+        return not self.any_more_reporters or (place, self.instance[slot]) not in self.more_reporters
 
     # -- left-over state --------------------------------------------------------------------------------------------
 
-    def has_deleted(self, at: int, by_ms: int) -> bool:
+    def has_deleted(self, slot: int, by_ms: int) -> bool:
         """Tell whether a copy that is left over is gone by a time."""
-        since_started, since_made = self._age(self.started_ms[self.instance[at]], by_ms), self.made_at_ms[at]
-        return self.cleaner.has_deleted(since_started, by_ms - self.lost_at_ms[at], self._age(since_made, by_ms))
+        since_started, since_made = self._age(self.started_ms[self.instance[slot]], by_ms), self.made_at_ms[slot]
+        return self.cleaner.has_deleted(since_started, by_ms - self.lost_at_ms[slot], self._age(since_made, by_ms))
 
-    def may_have_deleted(self, at: int, by_ms: int) -> bool:
+    def may_have_deleted(self, slot: int, by_ms: int) -> bool:
         """Tell whether that depends on when the instance looks."""
-        since_started, since_made = self._age(self.started_ms[self.instance[at]], by_ms), self.made_at_ms[at]
-        return self.cleaner.may_have_deleted(since_started, by_ms - self.lost_at_ms[at], self._age(since_made, by_ms))
+        since_started, since_made = self._age(self.started_ms[self.instance[slot]], by_ms), self.made_at_ms[slot]
+        return self.cleaner.may_have_deleted(since_started, by_ms - self.lost_at_ms[slot], self._age(since_made, by_ms))
 
     def _age(self, at_ms: int, by_ms: int) -> int:
         """Return how long ago something was; ``NONE``: unknown."""
@@ -265,10 +269,10 @@ class Copies:
 
     def widen(self) -> None:
         """Make room for more copies of each task."""
-        before, room = self._columns(), self.room
+        old_columns, room = self._columns(), self.room
         self.room = 2 * room
         self._make_slots()
-        for old, new in zip(before, self._columns(), strict=True):
+        for old, new in zip(old_columns, self._columns(), strict=True):
             wider = new[: 2 * room * self.tasks].reshape(self.tasks, 2 * room)
             wider[:, :room] = old[: room * self.tasks].reshape(self.tasks, room)
 
@@ -279,22 +283,30 @@ class Copies:
         columns += [np.asarray(self.left_soon), np.asarray(self.placed_in), np.asarray(self.lost_at_ms)]
         return [*columns, np.asarray(self.made_at_ms)]
 
-    def move(self, at: int, to: int) -> None:
+    def move(self, slot: int, new_slot: int) -> None:
         """Put the copy of a slot into another one."""
-        self.instance[to], self.consumer[to], self.reporter[to] = (
-            self.instance[at],
-            self.consumer[at],
-            self.reporter[at],
+        self.instance[new_slot], self.consumer[new_slot], self.reporter[new_slot] = (
+            self.instance[slot],
+            self.consumer[slot],
+            self.reporter[slot],
         )
-        self.role[to], self.lag[to], self.remaining[to] = self.role[at], self.lag[at], self.remaining[at]
-        self.left[to], self.left_soon[to], self.placed_in[to] = self.left[at], self.left_soon[at], self.placed_in[at]
-        self.lost_at_ms[to], self.made_at_ms[to] = self.lost_at_ms[at], self.made_at_ms[at]
+        self.role[new_slot], self.lag[new_slot], self.remaining[new_slot] = (
+            self.role[slot],
+            self.lag[slot],
+            self.remaining[slot],
+        )
+        self.left[new_slot], self.left_soon[new_slot], self.placed_in[new_slot] = (
+            self.left[slot],
+            self.left_soon[slot],
+            self.placed_in[slot],
+        )
+        self.lost_at_ms[new_slot], self.made_at_ms[new_slot] = self.lost_at_ms[slot], self.made_at_ms[slot]
 
     def fill_empty(
-        self, place: int, at: int, instance: int, consumer: int, role: int, generation: int, ms: int
+        self, place: int, slot: int, instance: int, consumer: int, role: int, generation: int, ms: int
     ) -> None:
         """Let a copy begin with nothing, that the decision of a ``generation`` makes."""
-        self.instance[at], self.consumer[at], self.role[at] = instance, consumer, role
-        self.report(place, at, -1)
-        self.lag[at], self.remaining[at], self.left[at], self.left_soon[at] = NONE, self.whole[place], 0, 0
-        self.placed_in[at], self.lost_at_ms[at], self.made_at_ms[at] = generation, NONE, ms
+        self.instance[slot], self.consumer[slot], self.role[slot] = instance, consumer, role
+        self.report(place, slot, -1)
+        self.lag[slot], self.remaining[slot], self.left[slot], self.left_soon[slot] = NONE, self.whole[place], 0, 0
+        self.placed_in[slot], self.lost_at_ms[slot], self.made_at_ms[slot] = generation, NONE, ms

@@ -22,16 +22,16 @@ cdef class CycleDetection:
     cpdef tuple fingerprint(self)
     @cython.locals(
         copies=Copies, decision=Decision, first=Py_ssize_t, number=uint64_t, seat=Py_ssize_t, role=uint64_t,
-        at=Py_ssize_t
+        slot=Py_ssize_t
     )
     cdef uint64_t _print(self, Py_ssize_t place) except? 0
     @cython.locals(
-        copies=Copies, begin=Py_ssize_t, end=Py_ssize_t, at=Py_ssize_t, lag=int64_t, before=int64_t, other=Py_ssize_t,
+        copies=Copies, begin=Py_ssize_t, end=Py_ssize_t, slot=Py_ssize_t, lag=int64_t, n_before=int64_t, other_slot=Py_ssize_t,
         is_alone=bint
     )
     cdef uint64_t _mixed_lags(self, uint64_t number, Py_ssize_t place) except? 0
     cdef uint64_t _mixed(self, uint64_t number, int64_t value) noexcept
-    @cython.locals(copies=Copies, place=Py_ssize_t, at=Py_ssize_t, found=list)
+    @cython.locals(copies=Copies, place=Py_ssize_t, slot=Py_ssize_t, remaining=list)
     cpdef list behind(self)
-    @cython.locals(copies=Copies, place=Py_ssize_t, instance=int32_t, remaining=int64_t, at=Py_ssize_t)
+    @cython.locals(copies=Copies, place=Py_ssize_t, instance=int32_t, remaining=int64_t, slot=Py_ssize_t)
     cpdef bint is_closer(self, earlier) except -1

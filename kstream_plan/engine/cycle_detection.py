@@ -55,9 +55,9 @@ class CycleDetection:
             if decision.movement.decided[seat] >= 0:  # in whatever order
                 role = self._mixed(decision.role_of(seat - first), decision.consumer[seat])
                 number = (number + role) & ALL_BITS
-        for at in range(place * copies.room, place * copies.room + copies.number[place]):
-            if copies.consumer[at] >= 0:
-                number = self._mixed(number, copies.consumer[at] * 4 + copies.role[at])
+        for slot in range(place * copies.room, place * copies.room + copies.number[place]):
+            if copies.consumer[slot] >= 0:
+                number = self._mixed(number, copies.consumer[slot] * 4 + copies.role[slot])
         return self._mixed_lags(number, place)
 
     def _mixed_lags(self, number: int, place: int) -> int:
@@ -67,14 +67,14 @@ class CycleDetection:
         is_alone = end - begin == 1 and copies.role[begin] == ACTIVE and copies.lag[begin] == LATEST
         if is_alone and not copies.remaining[begin] and copies.is_reported_by(place, begin, copies.consumer[begin]):
             return self._mixed(number, -7)
-        for at in range(begin, end):
-            lag, before = copies.lag[at], 0
+        for slot in range(begin, end):
+            lag, n_before = copies.lag[slot], 0
             if lag == NONE:
                 continue
-            for other in range(begin, end):
-                if copies.lag[other] != NONE:
-                    before += copies.lag[other] < lag or (copies.lag[other] == lag and other < at)
-            number = self._mixed(self._mixed(number, copies.instance[at]), before * 2 + copies.is_caught_up(lag))
+            for other_slot in range(begin, end):
+                if copies.lag[other_slot] != NONE:
+                    n_before += copies.lag[other_slot] < lag or (copies.lag[other_slot] == lag and other_slot < slot)
+            number = self._mixed(self._mixed(number, copies.instance[slot]), n_before * 2 + copies.is_caught_up(lag))
         return number
 
     def _mixed(self, number: int, value: int) -> int:
@@ -86,20 +86,20 @@ class CycleDetection:
 
     def behind(self) -> Remaining:
         """Return what copies have to restore that have anything: place of the task, instance, records."""
-        copies, found = self.copies, []
+        copies, remaining = self.copies, []
         for place in range(self.tasks):
             if not copies.rests[place]:
-                for at in range(place * copies.room, place * copies.room + copies.number[place]):
-                    if copies.remaining[at]:
-                        found.append((place, copies.instance[at], copies.remaining[at]))
-        return found
+                for slot in range(place * copies.room, place * copies.room + copies.number[place]):
+                    if copies.remaining[slot]:
+                        remaining.append((place, copies.instance[slot], copies.remaining[slot]))
+        return remaining
 
     def is_closer(self, earlier: Remaining) -> bool:
         """Tell whether a copy that is held has less to restore than in ``earlier``, which :meth:`behind` gave."""
         copies = self.copies
         for place, instance, remaining in earlier:
-            at = copies.slot_of(place, instance)
-            if at >= 0 and copies.consumer[at] >= 0 and copies.remaining[at] < remaining:
+            slot = copies.slot_of(place, instance)
+            if slot >= 0 and copies.consumer[slot] >= 0 and copies.remaining[slot] < remaining:
                 return True
         return False
 
@@ -121,9 +121,9 @@ class Probes:
         ``stateless`` says what is decided and owned of the stateless tasks.
         """
         self._number += 1
-        found = cycles.fingerprint(), stateless
-        earlier = self._newest.get(found)
-        self._newest[found] = self._number, cycles.behind()
+        fingerprint = cycles.fingerprint(), stateless
+        earlier = self._newest.get(fingerprint)
+        self._newest[fingerprint] = self._number, cycles.behind()
         if earlier is None or cycles.is_closer(earlier[1]):
             return None
         return self._number - earlier[0]

@@ -41,22 +41,22 @@ cdef class Decision:
     cpdef void decide(self) except *
     @cython.locals(consumer=int32_t, seat=Py_ssize_t)
     cpdef void adopt(self, int32_t[::1] consumers, int32_t[::1] movements) except *
-    @cython.locals(at=Py_ssize_t, copies=Copies)
+    @cython.locals(index=Py_ssize_t, copies=Copies)
     cdef void _pass_lags_on(self, Py_ssize_t place) except *
     @cython.locals(
-        place=Py_ssize_t, seat=Py_ssize_t, dirty=int8_t[::1], decided=int32_t[::1], before=int32_t[::1]
+        place=Py_ssize_t, seat=Py_ssize_t, dirty=int8_t[::1], seats=int32_t[::1], previous_seats=int32_t[::1]
     )
     cdef void _compare(self) except *
-    @cython.locals(now=int32_t, was=int32_t, is_active=bint, at=Py_ssize_t)
+    @cython.locals(now=int32_t, was=int32_t, is_active=bint, index=Py_ssize_t)
     cdef void _touch(self, Py_ssize_t place, Py_ssize_t seat) except *
     @cython.locals(instance=int32_t, consumer=Py_ssize_t)
     cdef void _split_over_consumers(self) except *
     @cython.locals(
-        decided=int32_t[::1], touched=int8_t[::1], width=Py_ssize_t, seat=Py_ssize_t, first=Py_ssize_t
+        seats=int32_t[::1], touched=int8_t[::1], width=Py_ssize_t, seat=Py_ssize_t, first=Py_ssize_t
     )
     cdef void _list_dealt(self) noexcept
     @cython.locals(
-        split=ThreadAssignment, begin=int32_t, width=Py_ssize_t, threads=Py_ssize_t, at=int32_t, number=Py_ssize_t,
+        split=ThreadAssignment, begin=int32_t, width=Py_ssize_t, threads=Py_ssize_t, index=int32_t, number=Py_ssize_t,
         load=int32_t[::1]
     )
     cdef void _deal(self, int32_t instance, int32_t first, bint active) except *
@@ -64,13 +64,13 @@ cdef class Decision:
     @cython.locals(place=Py_ssize_t)
     cdef void _withhold(self) except *
     @cython.locals(
-        copies=Copies, held=Py_ssize_t, first=Py_ssize_t, old=int32_t, new=int32_t, instance=int32_t, at=Py_ssize_t, number=Py_ssize_t,
+        copies=Copies, n_held=Py_ssize_t, first=Py_ssize_t, old=int32_t, new=int32_t, instance=int32_t, slot=Py_ssize_t, number=Py_ssize_t,
         seat=Py_ssize_t, has_state=bint
     )
     cdef void _withhold_task(self, Py_ssize_t place) noexcept
     @cython.locals(owner=int32_t)
     cdef int32_t revoked_by(self, Py_ssize_t place) noexcept
-    @cython.locals(first=Py_ssize_t, number=Py_ssize_t, seat=Py_ssize_t, instance=int32_t, role=int8_t, at=Py_ssize_t)
+    @cython.locals(first=Py_ssize_t, number=Py_ssize_t, seat=Py_ssize_t, instance=int32_t, role=int8_t, index=Py_ssize_t)
     cdef Py_ssize_t fill_seats(self, Py_ssize_t place) noexcept
     cdef int8_t role_of(self, Py_ssize_t seat) noexcept
     @cython.locals(seat=Py_ssize_t, width=Py_ssize_t, members=int32_t[::1], task_of=int32_t[::1])

@@ -111,18 +111,18 @@ class Decision:
         """Report the lags of a task's copies to the movements."""
         copies = self.copies
         self.movement.forget(place)
-        for at in range(place * copies.room, place * copies.room + copies.number[place]):
-            if copies.lag[at] != NONE:
-                self.movement.report(place, copies.instance[at], copies.lag[at])
+        for index in range(place * copies.room, place * copies.room + copies.number[place]):
+            if copies.lag[index] != NONE:
+                self.movement.report(place, copies.instance[index], copies.lag[index])
 
     def _compare(self) -> None:
         """See of which tasks a copy or a seat is not as before, and whose split over its consumers that may change."""
-        dirty, decided, before = self.copies.dirty, self.movement.decided, self.movement.before
+        dirty, seats, previous_seats = self.copies.dirty, self.movement.decided, self.movement.before
         self.unlike[:] = self.no_flags
         self.touched[:] = self.no_instances
         for place in range(self.tasks):
             for seat in range(place * self.width, (place + 1) * self.width):
-                if dirty[place] or decided[seat] != before[seat]:
+                if dirty[place] or seats[seat] != previous_seats[seat]:
                     self.unlike[place] = 1
                     self._touch(place, seat)
 
@@ -135,8 +135,8 @@ class Decision:
         if now >= 0:
             self.touched[now + 1] = 1
             self.spread.count(self.copies.task_of[place], is_active, now, 1)
-            at = self.copies.slot_of(place, now)
-            self.reporters[seat] = -1 if at < 0 else self.copies.reporter[at]
+            index = self.copies.slot_of(place, now)
+            self.reporters[seat] = -1 if index < 0 else self.copies.reporter[index]
 
     # -- the split over consumers -----------------------------------------------------------------------------------
 
@@ -152,12 +152,12 @@ class Decision:
 
     def _list_dealt(self) -> None:
         """List the seats to deal of each instance, active tasks and copies apart, in task order."""
-        decided, touched, width = self.movement.decided, self.touched, self.width
+        seats, touched, width = self.movement.decided, self.touched, self.width
         for first in range(2 * self.instances):
             self.first_dealt[first] = -1
         for seat in range(self.tasks * width - 1, -1, -1):
-            if touched[decided[seat] + 1]:
-                first = 2 * decided[seat] + (seat % width > 0)
+            if touched[seats[seat] + 1]:
+                first = 2 * seats[seat] + (seat % width > 0)
                 self.following[seat] = self.first_dealt[first]
                 self.first_dealt[first] = seat
 
@@ -165,25 +165,25 @@ class Decision:
         """Deal an instance's seats; its lags count only where not everybody gets back what it reported."""
         split, begin, width = self.split, self.copies.first_of[instance], self.width
         load = self.load if active or not self.roles_apart else self.copy_load
-        threads, at, number = self.copies.first_of[instance + 1] - begin, first, 0
+        threads, index, number = self.copies.first_of[instance + 1] - begin, first, 0
         split.clear()
-        while at >= 0:
-            split.add(self.copies.task_of[at // width], max(-1, self.reporters[at] - begin))
+        while index >= 0:
+            split.add(self.copies.task_of[index // width], max(-1, self.reporters[index] - begin))
             if self.copies.any_more_reporters:
-                self._add_more_reporters(at // width, instance, begin)
-            at = self.following[at]
+                self._add_more_reporters(index // width, instance, begin)
+            index = self.following[index]
         if not split.give_back(load, begin, threads):
-            at = first
-            while at >= 0:
-                split.lags[number] = self.copies.lag_on(at // width, instance)
-                number, at = number + 1, self.following[at]
+            index = first
+            while index >= 0:
+                split.lags[number] = self.copies.lag_on(index // width, instance)
+                number, index = number + 1, self.following[index]
             split.deal(load, begin, threads, active)
-        number, at = 0, first
-        while at >= 0:
-            if self.consumer[at] != begin + split.given[number]:
-                self.consumer[at] = begin + split.given[number]
-                self.unlike[at // width] = 1
-            number, at = number + 1, self.following[at]
+        number, index = 0, first
+        while index >= 0:
+            if self.consumer[index] != begin + split.given[number]:
+                self.consumer[index] = begin + split.given[number]
+                self.unlike[index // width] = 1
+            number, index = number + 1, self.following[index]
 
     def _add_more_reporters(self, place: int, instance: int, begin: int) -> None:
         for reporter in self.copies.more_reporters.get((place, instance), ()):
@@ -205,32 +205,36 @@ class Decision:
                 self._withhold_task(place)
                 self.extra_copies += self.temporary[place]
 
-    def disturb(self, revoking: Iterable[int], waiting: Iterable[int]) -> None:
+    def disturb(self, revoking_consumers: Iterable[int], waiting_consumers: Iterable[int]) -> None:
         """Let these consumers give up, or wait for, stateless tasks besides."""
-        for consumer in revoking:
+        for consumer in revoking_consumers:
             self.revoking[consumer], self.follow_up = 1, True
-        for consumer in waiting:
+        for consumer in waiting_consumers:
             self.waiting[consumer], self.follow_up = 1, True
 
     def _withhold_task(self, place: int) -> None:
         """Withhold a task, or do not; see whether its copies are where its seats are."""
-        copies, held, first = self.copies, 0, place * self.width
+        copies, n_held, first = self.copies, 0, place * self.width
         old, new, instance = copies.owner[place], self.consumer[first], self.movement.decided[first]
         if old >= 0 and instance < 0 and not self.stopping[old]:
             self.revoking[old], self.follow_up = 1, True  # for whom is unknown
         elif old >= 0 and old != new and not self.stopping[old]:
             self.withheld_by[place], self.follow_up = old, True
             self.revoking[old] = self.waiting[new] = 1
-            at = copies.slot_of(place, instance)
-            has_state = self.any_temporary or (at >= 0 and copies.lag[at] != NONE)
+            slot = copies.slot_of(place, instance)
+            has_state = self.any_temporary or (slot >= 0 and copies.lag[slot] != NONE)
             self.temporary[place] = has_state and copies.instance_of[old] != instance
         number = self.fill_seats(place)
-        for at in range(place * copies.room, place * copies.room + copies.number[place]):
-            held += copies.consumer[at] >= 0
-        self.changed[place] = held != number
+        for slot in range(place * copies.room, place * copies.room + copies.number[place]):
+            n_held += copies.consumer[slot] >= 0
+        self.changed[place] = n_held != number
         for seat in range(number):
-            at = copies.slot_of(place, self.seat_instance[seat])
-            if at < 0 or copies.consumer[at] != self.seat_consumer[seat] or copies.role[at] != self.seat_role[seat]:
+            slot = copies.slot_of(place, self.seat_instance[seat])
+            if (
+                slot < 0
+                or copies.consumer[slot] != self.seat_consumer[seat]
+                or copies.role[slot] != self.seat_role[seat]
+            ):
                 self.changed[place] = 1
 
     def revoked_by(self, place: int) -> int:
@@ -252,12 +256,19 @@ class Decision:
                 if not self.temporary[place]:
                     continue
                 role = TEMPORARY
-            at = number
-            while at and self.seat_instance[at - 1] > instance:
-                self.seat_instance[at], self.seat_consumer[at] = self.seat_instance[at - 1], self.seat_consumer[at - 1]
-                self.seat_role[at] = self.seat_role[at - 1]
-                at -= 1
-            self.seat_instance[at], self.seat_consumer[at], self.seat_role[at] = instance, self.consumer[seat], role
+            index = number
+            while index and self.seat_instance[index - 1] > instance:
+                self.seat_instance[index], self.seat_consumer[index] = (
+                    self.seat_instance[index - 1],
+                    self.seat_consumer[index - 1],
+                )
+                self.seat_role[index] = self.seat_role[index - 1]
+                index -= 1
+            self.seat_instance[index], self.seat_consumer[index], self.seat_role[index] = (
+                instance,
+                self.consumer[seat],
+                role,
+            )
             number += 1
         return number
 
@@ -277,13 +288,13 @@ class Decision:
         """Return what was decided, by consumer, or by ``instance``."""
         width, task_of = self.width, self.copies.task_of
         members = self.movement.decided if instance else self.consumer
-        held: list[tuple[list[int], ...]] = [
+        tasks_by_role: list[tuple[list[int], ...]] = [
             ([], [], []) for _ in range(self.instances if instance else self.consumers)
         ]
         for seat in range(self.tasks * width):
             if self.movement.decided[seat] >= 0:
-                held[members[seat]][self.role_of(seat % width)].append(task_of[seat // width])
-        return tuple([Holding(*map(tuple, roles)) for roles in held])
+                tasks_by_role[members[seat]][self.role_of(seat % width)].append(task_of[seat // width])
+        return tuple([Holding(*map(tuple, roles)) for roles in tasks_by_role])
 
     def held_after(self) -> tuple[Holding, ...]:
         """Return what every consumer holds of the stateful tasks after the rebalance."""
@@ -291,7 +302,7 @@ class Decision:
         for place in range(self.tasks):
             for seat in range(self.fill_seats(place)):
                 roles[self.seat_consumer[seat]][self.seat_role[seat]].append(self.copies.task_of[place])
-        return tuple([Holding(*map(tuple, held)) for held in roles])
+        return tuple([Holding(*map(tuple, tasks_by_role)) for tasks_by_role in roles])
 
     def withheld(self) -> dict[int, int]:
         """Return by task the consumer that has to give it up first."""

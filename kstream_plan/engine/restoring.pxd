@@ -55,49 +55,49 @@ cdef class Restoring:
     cpdef void take(self, list stretches) except *
     @cython.locals(stretch=Stretch, instance=Py_ssize_t, place=Py_ssize_t)
     cdef void _look_at_pace(self, Pace last) except *
-    cpdef bint is_known(self, Py_ssize_t at) noexcept
+    cpdef bint is_known(self, Py_ssize_t slot) noexcept
     @cython.locals(records=double)
     cdef int64_t _produced(self, Pace pace, Py_ssize_t place, int64_t elapsed_ms) noexcept
-    @cython.locals(copies=Copies, stretch=Stretch, place=Py_ssize_t, at=Py_ssize_t)
+    @cython.locals(copies=Copies, stretch=Stretch, place=Py_ssize_t, slot=Py_ssize_t)
     cpdef void press(self) except *
     @cython.locals(instance=Py_ssize_t, rate=double, pressure=double)
     cdef void _press(self, Pace pace) except *
-    @cython.locals(copies=Copies, place=Py_ssize_t, at=Py_ssize_t)
+    @cython.locals(copies=Copies, place=Py_ssize_t, slot=Py_ssize_t)
     cdef void _sum_pressure(self, Pace pace) noexcept
     @cython.locals(copies=Copies)
-    cdef bint falls_behind(self, Py_ssize_t place, Py_ssize_t at) noexcept
+    cdef bint falls_behind(self, Py_ssize_t place, Py_ssize_t slot) noexcept
     @cython.locals(stretch=Stretch, begin_ms=int64_t, elapsed_ms=int64_t, place=Py_ssize_t)
-    cpdef void restore(self, int64_t generation, bint soon) except *
+    cpdef void restore(self, int64_t generation, bint at_rejoin) except *
     @cython.locals(place=Py_ssize_t)
     cdef void keep_waiting(self) noexcept
-    @cython.locals(copies=Copies, place=Py_ssize_t, at=Py_ssize_t)
+    @cython.locals(copies=Copies, place=Py_ssize_t, slot=Py_ssize_t)
     cpdef tuple result(self, tasks)
     @cython.locals(copies=Copies, stretch=Stretch, elapsed_ms=int64_t, place=Py_ssize_t, instance=Py_ssize_t)
-    cdef void _begin(self, int64_t generation, bint soon) except *
-    @cython.locals(copies=Copies, at=Py_ssize_t)
-    cdef void _begin_task(self, Py_ssize_t place, int64_t generation, bint soon) noexcept
-    @cython.locals(records=double, elapsed_ms=int64_t, before=Stretch, stretch=Stretch)
+    cdef void _begin(self, int64_t generation, bint at_rejoin) except *
+    @cython.locals(copies=Copies, slot=Py_ssize_t)
+    cdef void _begin_task(self, Py_ssize_t place, int64_t generation, bint at_rejoin) noexcept
+    @cython.locals(records=double, elapsed_ms=int64_t, previous=Stretch, stretch=Stretch)
     cdef int64_t _rest_of_a_poll(self, Py_ssize_t instance) except? -1
     @cython.locals(place=Py_ssize_t)
-    cdef void _pass(self, Stretch stretch, int64_t begin_ms, int64_t elapsed_ms, bint soon) except *
-    @cython.locals(copies=Copies, waited=int64_t, burst=int64_t, records=int64_t, at=Py_ssize_t)
-    cdef void _write(self, Stretch stretch, Py_ssize_t place, int64_t begin_ms, int64_t elapsed_ms, bint soon) noexcept
-    @cython.locals(copies=Copies, at=Py_ssize_t, left=int64_t)
-    cdef bint _is_processed(self, Stretch stretch, Py_ssize_t place, bint soon) noexcept
+    cdef void _pass(self, Stretch stretch, int64_t begin_ms, int64_t elapsed_ms, bint at_rejoin) except *
+    @cython.locals(copies=Copies, waited=int64_t, burst=int64_t, records=int64_t, slot=Py_ssize_t)
+    cdef void _write(self, Stretch stretch, Py_ssize_t place, int64_t begin_ms, int64_t elapsed_ms, bint at_rejoin) noexcept
+    @cython.locals(copies=Copies, slot=Py_ssize_t, remaining=int64_t)
+    cdef bint _is_processed(self, Stretch stretch, Py_ssize_t place, bint at_rejoin) noexcept
     @cython.locals(place=Py_ssize_t, order=list, begin=Py_ssize_t, end=Py_ssize_t, instance=int32_t)
     cdef void _restore(
-        self, Stretch stretch, int64_t begin_ms, int64_t elapsed_ms, bint soon, bint is_active
+        self, Stretch stretch, int64_t begin_ms, int64_t elapsed_ms, bint at_rejoin, bint is_active
     ) except *
     cdef list _in_order(self)
     @cython.locals(
-        copies=Copies, written=int64_t, at=Py_ssize_t, instance=int32_t, left=int64_t, is_stopped=bint
+        copies=Copies, n_written=int64_t, slot=Py_ssize_t, instance=int32_t, remaining=int64_t, is_stopped=bint
     )
-    cdef void _collect(self, Stretch stretch, Py_ssize_t place, int64_t begin_ms, bint soon, bint is_active) except *
+    cdef void _collect(self, Stretch stretch, Py_ssize_t place, int64_t begin_ms, bint at_rejoin, bint is_active) except *
     @cython.locals(n=Py_ssize_t)
-    cdef void _add(self, Py_ssize_t place, Py_ssize_t at, int64_t left, int64_t written) except *
+    cdef void _add(self, Py_ssize_t place, Py_ssize_t slot, int64_t remaining, int64_t n_written) except *
     @cython.locals(ahead=int64_t, records=double)
     cdef int64_t _records(self, Stretch stretch, int32_t instance, int64_t elapsed_ms) noexcept
     @cython.locals(
-        copies=Copies, over=uint64_t, sharing=uint64_t, n=Py_ssize_t, share=uint64_t, records=uint64_t, left=int64_t
+        copies=Copies, spare=uint64_t, sharing=uint64_t, n=Py_ssize_t, share=uint64_t, records=uint64_t, remaining=int64_t
     )
-    cdef void _share(self, list order, int32_t instance, bint soon) except *
+    cdef void _share(self, list order, int32_t instance, bint at_rejoin) except *

@@ -48,7 +48,7 @@ class Stretch:
         pace: how fast the group restores and is written to.
         elapsed_ms: how long it lasts.
         instances: how many there are.
-        stopped: those that do not run though the group counts them in.
+        stopped_instances: those that do not run though the group counts them in.
         burst: records by place of the task that come at once, when it begins.
         goes_on: whether it is a part of the stretch before, cut off for the sake of copies of a later time.
     """
@@ -58,14 +58,14 @@ class Stretch:
         pace: Pace,
         elapsed_ms: int,
         instances: int,
-        stopped: Iterable[int],
+        stopped_instances: Iterable[int],
         burst: Mapping[int, int],
         goes_on: bool,
     ) -> None:
         self.pace, self.elapsed_ms, self.goes_on = pace, elapsed_ms, goes_on
         self.any_stopped, self.any_burst = False, bool(burst)
         self.stopped, self.burst = zeros("b", instances), zeros("q", len(self.pace.writes) if burst else 0)
-        for instance in stopped:
+        for instance in stopped_instances:
             self.stopped[instance], self.any_stopped = 1, True
         for place, records in burst.items():
             self.burst[place] = min(records, MOST)
@@ -123,10 +123,10 @@ class Restoring:
         """Say by slot how long after the beginning, in milliseconds, what a copy has to restore was reported."""
         self.reported_in, self.any_reported_in = reported_in, True
 
-    def is_known(self, at: int) -> bool:
+    def is_known(self, slot: int) -> bool:
         """Tell whether it is known how long a copy takes."""
         copies = self.copies
-        return self.is_rated[copies.instance[at]] > 0 and (self.at_once or copies.remaining[at] < MAX_LONG)
+        return self.is_rated[copies.instance[slot]] > 0 and (self.at_once or copies.remaining[slot] < MAX_LONG)
 
     def _produced(self, pace: Pace, place: int, elapsed_ms: int) -> int:
         """Return how many records come of a task in a time."""
@@ -147,8 +147,8 @@ class Restoring:
             if stretch.pace.any_restores and stretch.pace.any_writes:
                 self._press(stretch.pace)
         for place in range(self.tasks if self.any_pressed else 0):
-            for at in range(place * copies.room, place * copies.room + copies.number[place]):
-                if self.falls_behind(place, at):
+            for slot in range(place * copies.room, place * copies.room + copies.number[place]):
+                if self.falls_behind(place, slot):
                     copies.rests[place] = 0
 
     def _press(self, pace: Pace) -> None:
@@ -166,37 +166,37 @@ class Restoring:
         self.pressure[:] = self.no_pressure
         self.restoring[:] = self.no_flags
         for place in range(self.tasks):
-            for at in range(place * copies.room, place * copies.room + copies.number[place]):
-                if copies.consumer[at] < 0:
+            for slot in range(place * copies.room, place * copies.room + copies.number[place]):
+                if copies.consumer[slot] < 0:
                     continue
-                if copies.role[at] != ACTIVE:
-                    self.pressure[copies.instance[at]] += pace.writes[place]
-                if copies.remaining[at]:
-                    self.restoring[copies.instance[at]] = 1
+                if copies.role[slot] != ACTIVE:
+                    self.pressure[copies.instance[slot]] += pace.writes[place]
+                if copies.remaining[slot]:
+                    self.restoring[copies.instance[slot]] = 1
 
-    def falls_behind(self, place: int, at: int) -> bool:
+    def falls_behind(self, place: int, slot: int) -> bool:
         """Tell whether a copy may fall behind that has caught up."""
         copies = self.copies
-        if copies.consumer[at] < 0 or copies.role[at] == ACTIVE:
+        if copies.consumer[slot] < 0 or copies.role[slot] == ACTIVE:
             return False
-        return copies.unprocessed[place] > 0 or (self.any_pressed and self.pressed[copies.instance[at]] > 0)
+        return copies.unprocessed[place] > 0 or (self.any_pressed and self.pressed[copies.instance[slot]] > 0)
 
     # -- what is restored -------------------------------------------------------------------------------------------
 
-    def restore(self, generation: int, soon: bool) -> None:
+    def restore(self, generation: int, at_rejoin: bool) -> None:
         """Find what every copy that is held has ``left`` after the time, or ``left_soon`` when disturbed ones rejoin.
 
         ``generation`` is that of the decision: who had nothing to restore before it is ahead of its rate.
         """
         begin_ms = 0
-        self._begin(generation, soon)
+        self._begin(generation, at_rejoin)
         for stretch in self.stretches:
             elapsed_ms = stretch.elapsed_ms
-            if soon:
+            if at_rejoin:
                 if begin_ms >= AT_ONCE_MS:
                     break
                 elapsed_ms = min(elapsed_ms, AT_ONCE_MS - begin_ms)
-            self._pass(stretch, begin_ms, elapsed_ms, soon)
+            self._pass(stretch, begin_ms, elapsed_ms, at_rejoin)
             begin_ms += stretch.elapsed_ms
 
     def keep_waiting(self) -> None:
@@ -210,18 +210,18 @@ class Restoring:
 
         Copies are by (task, instance), what waits by task; ``None``: all tasks.
         """
-        copies, restored, waits = self.copies, {}, {}
+        copies, remaining, waits = self.copies, {}, {}
         for place in range(self.tasks):
             task = copies.task_of[place]
             if tasks is not None and task not in tasks:
                 continue
             if self.waits[place]:
                 waits[task] = self.waits[place]
-            for at in range(place * copies.room, place * copies.room + copies.number[place]):
-                restored[task, copies.instance[at]] = copies.left[at], copies.grown[at]
-        return restored, waits
+            for slot in range(place * copies.room, place * copies.room + copies.number[place]):
+                remaining[task, copies.instance[slot]] = copies.left[slot], copies.grown[slot]
+        return remaining, waits
 
-    def _begin(self, generation: int, soon: bool) -> None:
+    def _begin(self, generation: int, at_rejoin: bool) -> None:
         """Start with what copies have to restore, and see who is ahead of its rate: who begins just now."""
         copies, elapsed_ms = self.copies, 0
         self.begins[:] = self.no_flags
@@ -229,57 +229,57 @@ class Restoring:
         self.any_waits = False
         for place in range(self.tasks):
             if not copies.rests[place]:
-                self._begin_task(place, generation, soon)
+                self._begin_task(place, generation, at_rejoin)
         for stretch in self.stretches:
             elapsed_ms += stretch.elapsed_ms
-        if soon or elapsed_ms <= AT_ONCE_MS or not self.any_restores:
+        if at_rejoin or elapsed_ms <= AT_ONCE_MS or not self.any_restores:
             return
         for instance in range(self.instances):
             if self.begins[instance] == 1 and self.is_rated[instance]:
                 self.ahead[instance] = self._rest_of_a_poll(instance)
 
-    def _begin_task(self, place: int, generation: int, soon: bool) -> None:
+    def _begin_task(self, place: int, generation: int, at_rejoin: bool) -> None:
         """Start with a task, and note which instances have had something to restore before."""
         copies = self.copies
         self.waits[place], self.written[place] = copies.unprocessed[place], 0
         self.any_waits = self.any_waits or self.waits[place] > 0
-        for at in range(place * copies.room, place * copies.room + copies.number[place]):
-            if soon:
-                copies.left_soon[at] = copies.remaining[at]
+        for slot in range(place * copies.room, place * copies.room + copies.number[place]):
+            if at_rejoin:
+                copies.left_soon[slot] = copies.remaining[slot]
             else:
-                copies.left[at], copies.grown[at] = copies.remaining[at], 0
-            if copies.consumer[at] >= 0 and copies.remaining[at] and self.begins[copies.instance[at]] < 2:
-                self.begins[copies.instance[at]] = 2 if copies.placed_in[at] < generation else 1
+                copies.left[slot], copies.grown[slot] = copies.remaining[slot], 0
+            if copies.consumer[slot] >= 0 and copies.remaining[slot] and self.begins[copies.instance[slot]] < 2:
+                self.begins[copies.instance[slot]] = 2 if copies.placed_in[slot] < generation else 1
 
     def _rest_of_a_poll(self, instance: int) -> int:
         """Return what is missing to whole polls after the time; nothing if the instance restores less than one."""
-        records, elapsed_ms, before = 0.0, 0, self.stretches[0]
+        records, elapsed_ms, previous = 0.0, 0, self.stretches[0]
         for stretch in self.stretches:
             if stretch.pace.restores[instance] == INFINITE:
                 return 0
             if not stretch.goes_on:
-                records += before.pace.restores[instance] * elapsed_ms / 1000
-                elapsed_ms, before = 0, stretch
+                records += previous.pace.restores[instance] * elapsed_ms / 1000
+                elapsed_ms, previous = 0, stretch
             elapsed_ms += stretch.elapsed_ms
-        records += before.pace.restores[instance] * elapsed_ms / 1000
+        records += previous.pace.restores[instance] * elapsed_ms / 1000
         if records >= ALL_RECORDS or records < POLL_RECORDS:
             return 0
         return POLL_RECORDS - int(records) % POLL_RECORDS
 
-    def _pass(self, stretch: Stretch, begin_ms: int, elapsed_ms: int, soon: bool) -> None:
+    def _pass(self, stretch: Stretch, begin_ms: int, elapsed_ms: int, at_rejoin: bool) -> None:
         """Let one stretch pass, or the beginning of one: the others restore once it is known what active copies do."""
         self.spare[:] = self.no_spare
         if self.any_restores:
-            self._restore(stretch, begin_ms, elapsed_ms, soon, True)
+            self._restore(stretch, begin_ms, elapsed_ms, at_rejoin, True)
         self.any_written = False
         if stretch.pace.any_writes or stretch.any_burst or self.any_waits:
             for place in range(self.tasks):
                 if not self.copies.rests[place]:
-                    self._write(stretch, place, begin_ms, elapsed_ms, soon)
+                    self._write(stretch, place, begin_ms, elapsed_ms, at_rejoin)
         if self.any_restores:
-            self._restore(stretch, begin_ms, elapsed_ms, soon, False)
+            self._restore(stretch, begin_ms, elapsed_ms, at_rejoin, False)
 
-    def _write(self, stretch: Stretch, place: int, begin_ms: int, elapsed_ms: int, soon: bool) -> None:
+    def _write(self, stretch: Stretch, place: int, begin_ms: int, elapsed_ms: int, at_rejoin: bool) -> None:
         """Note what is written of a task.
 
         Nothing is while its owner is stopped or restores it: that waits, and is written at once afterwards.
@@ -293,37 +293,39 @@ class Restoring:
         self.waits[place] = self.written[place] = 0
         if records == 0:
             return
-        if not self._is_processed(stretch, place, soon):
+        if not self._is_processed(stretch, place, at_rejoin):
             self.waits[place], self.any_waits = min(records, copies.whole[place], MOST), True
             return
         self.written[place], self.any_written = records, True
         self.is_written_at_once[place] = waited > 0 or burst > 0
-        if soon:
+        if at_rejoin:
             return
-        for at in range(place * copies.room, place * copies.room + copies.number[place]):
-            if not self.any_reported_in or self.reported_in[at] <= begin_ms:
-                copies.grown[at] = copies.grown[at] + records if copies.grown[at] < MAX_LONG - records else MAX_LONG
+        for slot in range(place * copies.room, place * copies.room + copies.number[place]):
+            if not self.any_reported_in or self.reported_in[slot] <= begin_ms:
+                copies.grown[slot] = (
+                    copies.grown[slot] + records if copies.grown[slot] < MAX_LONG - records else MAX_LONG
+                )
 
-    def _is_processed(self, stretch: Stretch, place: int, soon: bool) -> bool:
+    def _is_processed(self, stretch: Stretch, place: int, at_rejoin: bool) -> bool:
         """Tell whether the owner of a task runs and, for all that is known, has restored it at the end of a stretch."""
         copies = self.copies
-        for at in range(place * copies.room, place * copies.room + copies.number[place]):
-            if copies.role[at] != ACTIVE:
+        for slot in range(place * copies.room, place * copies.room + copies.number[place]):
+            if copies.role[slot] != ACTIVE:
                 continue
-            if stretch.any_stopped and stretch.stopped[copies.instance[at]]:
+            if stretch.any_stopped and stretch.stopped[copies.instance[slot]]:
                 return False
-            if self.is_rated[copies.instance[at]] and copies.remaining[at] < MAX_LONG:
-                left = copies.left_soon[at] if soon else copies.left[at]
-                if left > 0:
+            if self.is_rated[copies.instance[slot]] and copies.remaining[slot] < MAX_LONG:
+                remaining = copies.left_soon[slot] if at_rejoin else copies.left[slot]
+                if remaining > 0:
                     return False
         return True
 
-    def _restore(self, stretch: Stretch, begin_ms: int, elapsed_ms: int, soon: bool, is_active: bool) -> None:
+    def _restore(self, stretch: Stretch, begin_ms: int, elapsed_ms: int, at_rejoin: bool, is_active: bool) -> None:
         """Restore the active copies, or else the others."""
         self.n_restored = 0
         for place in range(self.tasks):
             if not self.copies.rests[place]:
-                self._collect(stretch, place, begin_ms, soon, is_active)
+                self._collect(stretch, place, begin_ms, at_rejoin, is_active)
         if self.n_restored == 0:
             return
         order, begin = self._in_order(), 0
@@ -334,7 +336,7 @@ class Restoring:
             if self.spare[instance] == NONE:
                 self.spare[instance] = self._records(stretch, instance, elapsed_ms)
             if self.spare[instance] != EVERYTHING:
-                self._share(order[begin:end], instance, soon)
+                self._share(order[begin:end], instance, at_rejoin)
             begin = end
 
     def _in_order(self) -> list[int]:
@@ -344,31 +346,31 @@ class Restoring:
         order: list[int] = np.lexsort((places, np.asarray(self.records)[:n], instances)).tolist()
         return order
 
-    def _collect(self, stretch: Stretch, place: int, begin_ms: int, soon: bool, is_active: bool) -> None:
+    def _collect(self, stretch: Stretch, place: int, begin_ms: int, at_rejoin: bool, is_active: bool) -> None:
         """Collect the copies of a task that are restored; they have nothing left until records are shared out."""
-        copies, written = self.copies, 0
+        copies, n_written = self.copies, 0
         if not is_active and self.any_written:
-            written = self.written[place]
-        for at in range(place * copies.room, place * copies.room + copies.number[place]):
-            instance = copies.instance[at]
-            if copies.consumer[at] < 0 or (copies.role[at] == ACTIVE) != is_active or not self.is_rated[instance]:
+            n_written = self.written[place]
+        for slot in range(place * copies.room, place * copies.room + copies.number[place]):
+            instance = copies.instance[slot]
+            if copies.consumer[slot] < 0 or (copies.role[slot] == ACTIVE) != is_active or not self.is_rated[instance]:
                 continue
-            if self.any_reported_in and self.reported_in[at] > begin_ms:
+            if self.any_reported_in and self.reported_in[slot] > begin_ms:
                 continue
-            left = copies.left_soon[at] if soon else copies.left[at]
-            if left == 0:
-                if written == 0:
+            remaining = copies.left_soon[slot] if at_rejoin else copies.left[slot]
+            if remaining == 0:
+                if n_written == 0:
                     continue
                 is_stopped = stretch.any_stopped and stretch.stopped[instance] > 0
                 if not (is_stopped or self.is_written_at_once[place] or self.pressed[instance]):
                     continue
-            self._add(place, at, left, written)
-            if soon:
-                copies.left_soon[at] = 0
+            self._add(place, slot, remaining, n_written)
+            if at_rejoin:
+                copies.left_soon[slot] = 0
             else:
-                copies.left[at] = 0
+                copies.left[slot] = 0
 
-    def _add(self, place: int, at: int, left: int, written: int) -> None:
+    def _add(self, place: int, slot: int, remaining: int, n_written: int) -> None:
         """Note a copy that is restored."""
         n = self.n_restored
         if n == len(self.restored):
@@ -378,9 +380,9 @@ class Restoring:
             )
             self.restored_instance = grown("i", self.restored_instance, 2 * n)
             self.records = grown("Q", self.records, 2 * n)
-        self.restored[n], self.restored_place[n], self.restored_instance[n] = at, place, self.copies.instance[at]
-        self.records[n] = left
-        self.records[n] += written
+        self.restored[n], self.restored_place[n], self.restored_instance[n] = slot, place, self.copies.instance[slot]
+        self.records[n] = remaining
+        self.records[n] += n_written
         self.n_restored = n + 1
 
     def _records(self, stretch: Stretch, instance: int, elapsed_ms: int) -> int:
@@ -397,19 +399,19 @@ class Restoring:
         records = stretch.pace.restores[instance] * elapsed_ms / 1000
         return EVERYTHING if records >= ALL_RECORDS else int(records) + ahead
 
-    def _share(self, order: list[int], instance: int, soon: bool) -> None:
+    def _share(self, order: list[int], instance: int, at_rejoin: bool) -> None:
         """Share an instance's records evenly among copies, what one does not need going to the others."""
-        copies, over, sharing = self.copies, self.spare[instance], len(order)
+        copies, spare, sharing = self.copies, self.spare[instance], len(order)
         for n in order:
-            share, records = over // sharing, self.records[n]
+            share, records = spare // sharing, self.records[n]
             sharing -= 1
             if records <= share:
-                over -= records
+                spare -= records
                 continue
-            over -= share
-            left = min(records - share, copies.whole[self.restored_place[n]])
-            if soon:
-                copies.left_soon[self.restored[n]] = left
+            spare -= share
+            remaining = min(records - share, copies.whole[self.restored_place[n]])
+            if at_rejoin:
+                copies.left_soon[self.restored[n]] = remaining
             else:
-                copies.left[self.restored[n]] = left
-        self.spare[instance] = over
+                copies.left[self.restored[n]] = remaining
+        self.spare[instance] = spare

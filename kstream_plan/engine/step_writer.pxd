@@ -26,7 +26,7 @@ cdef class StepWriter:
     cdef int8_t[::1] no_flags
     cdef readonly bint starts_any
 
-    @cython.locals(changed=int8_t[::1], withheld_by=int32_t[::1], place=Py_ssize_t)
+    @cython.locals(changed_tasks=int8_t[::1], withheld_by=int32_t[::1], place=Py_ssize_t)
     cpdef void write(self, int64_t at_ms) except *
     @cython.locals(copies=Copies, decision=Decision, number=Py_ssize_t, slot=Py_ssize_t, seat=Py_ssize_t, is_held=bint)
     cdef void _write_task(self, Py_ssize_t place, int64_t at_ms) except *
@@ -51,11 +51,11 @@ cdef class StepWriter:
     cdef int64_t _restores(self, Py_ssize_t place, int32_t instance, bint is_empty) noexcept
     @cython.locals(copies=Copies, movement=TaskMovement, slot=Py_ssize_t, lag=int64_t, caught_up=bint)
     cdef void _why_active(self, Py_ssize_t row, Py_ssize_t place, int32_t instance) noexcept
-    @cython.locals(copies=Copies, closest=int64_t, at=Py_ssize_t)
+    @cython.locals(copies=Copies, closest=int64_t, slot=Py_ssize_t)
     cdef int64_t _why_cold(self, Py_ssize_t place, int64_t lag) noexcept
     @cython.locals(copies=Copies, movement=TaskMovement, slot=Py_ssize_t, standby=Py_ssize_t)
     cdef void _why_copied(self, Py_ssize_t row, Py_ssize_t place, int32_t instance, int8_t role) noexcept
-    @cython.locals(decision=Decision, to=int32_t)
+    @cython.locals(decision=Decision, destination=int32_t)
     cdef void _why_given_up(self, Py_ssize_t row, Py_ssize_t place, int32_t instance) noexcept
     @cython.locals(copies=Copies, row=Py_ssize_t, kind=int64_t, slot=Py_ssize_t)
     cdef void _note(self, Py_ssize_t place, int64_t at_ms) except *

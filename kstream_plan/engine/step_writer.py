@@ -65,12 +65,12 @@ class StepWriter:
 
     def write(self, at_ms: int) -> None:
         """Write the steps of the decision, and note what of it is left to chance."""
-        changed, withheld_by = self.decision.changed, self.decision.withheld_by
+        changed_tasks, withheld_by = self.decision.changed, self.decision.withheld_by
         self.n_rows, self.starts_any = 0, False
         self.races[:] = self.no_flags
         self.deletions[:] = self.no_flags
         for place in range(self.tasks):
-            if changed[place] or withheld_by[place] >= 0:
+            if changed_tasks[place] or withheld_by[place] >= 0:
                 self._write_task(place, at_ms)
 
     def steps(self) -> Rows:
@@ -216,9 +216,9 @@ class StepWriter:
         """Say why a task runs on its target though that is not caught up: its ``lag`` there."""
         copies = self.copies
         closest = copies.whole[place]
-        for at in range(place * copies.room, place * copies.room + copies.number[place]):
-            if copies.lag[at] != NONE:
-                closest = min(closest, copies.lag[at])
+        for slot in range(place * copies.room, place * copies.room + copies.number[place]):
+            if copies.lag[slot] != NONE:
+                closest = min(closest, copies.lag[slot])
         if closest == copies.whole[place]:
             return NO_STATE_ANYWHERE
         return MOST_CAUGHT_UP if lag == closest else TARGET_WARMS_UP
@@ -240,14 +240,14 @@ class StepWriter:
     def _why_given_up(self, row: int, place: int, instance: int) -> None:
         """Say why a task leaves an instance."""
         decision = self.decision
-        to = decision.movement.decided[place * decision.width]
+        destination = decision.movement.decided[place * decision.width]
         self.rows[row + REASON] = MOVES_AWAY
         if decision.withheld_by[place] < 0:
             return
-        if to == instance:
+        if destination == instance:
             self.rows[row + REASON] = THREADS_EVENED_OUT
         else:
-            self.rows[row + LAG] = self.copies.lag_on(place, to)
+            self.rows[row + LAG] = self.copies.lag_on(place, destination)
 
     # -- what is left to chance -------------------------------------------------------------------------------------
 

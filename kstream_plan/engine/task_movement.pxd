@@ -57,12 +57,12 @@ cdef class TaskMovement:
     cdef readonly Py_ssize_t movements, queued, warmup_copies
 
     cpdef void forget(self, Py_ssize_t place) noexcept
-    @cython.locals(at=Py_ssize_t)
+    @cython.locals(index=Py_ssize_t)
     cpdef void report(self, Py_ssize_t place, int32_t instance, int64_t lag) except *
-    @cython.locals(room=Py_ssize_t, place=Py_ssize_t, at=Py_ssize_t, reports=int32_t[::1], lags=int64_t[::1])
+    @cython.locals(room=Py_ssize_t, place=Py_ssize_t, index=Py_ssize_t, reports=int32_t[::1], lags=int64_t[::1])
     cdef void _widen(self) except *
     cpdef void move(self) except *
-    @cython.locals(places=dict, at=Py_ssize_t, slot=Py_ssize_t, first=Py_ssize_t, seat=Py_ssize_t)
+    @cython.locals(places=dict, index=Py_ssize_t, slot=Py_ssize_t, first=Py_ssize_t, seat=Py_ssize_t)
     cpdef void adopt(self, int32_t[::1] seats, int32_t[::1] movements) except *
     @cython.locals(slot=Py_ssize_t)
     cpdef bint is_queued(self, Py_ssize_t place) noexcept
@@ -70,21 +70,21 @@ cdef class TaskMovement:
     cdef bint is_moved(self, Py_ssize_t slot) noexcept
     @cython.locals(place=Py_ssize_t, slot=Py_ssize_t, was=int32_t, anew=bint)
     cdef void _pend_actives(self) except *
-    @cython.locals(n_hot=Py_ssize_t, at=Py_ssize_t, lag=int64_t, begin=Py_ssize_t)
+    @cython.locals(n_hot=Py_ssize_t, index=Py_ssize_t, lag=int64_t, begin=Py_ssize_t)
     cdef void _stays_with(self, Py_ssize_t place, Py_ssize_t slot) noexcept
-    @cython.locals(at=Py_ssize_t, seat=Py_ssize_t, number=Py_ssize_t)
+    @cython.locals(index=Py_ssize_t, seat=Py_ssize_t, number=Py_ssize_t)
     cdef Py_ssize_t _hot(self, Py_ssize_t place, Py_ssize_t number_ready) noexcept
     @cython.locals(seat=Py_ssize_t)
     cdef bint _is_target_standby(self, Py_ssize_t place, int32_t instance) noexcept
     @cython.locals(
-        at=Py_ssize_t, slot=Py_ssize_t, place=Py_ssize_t, source=int32_t, destination=int32_t, warm_up=bint, how=int8_t
+        index=Py_ssize_t, slot=Py_ssize_t, place=Py_ssize_t, source=int32_t, destination=int32_t, warm_up=bint, way=int8_t
     )
     cdef void _move_actives(self) except *
     @cython.locals(slot=Py_ssize_t, place=Py_ssize_t, n_hot=Py_ssize_t, source=int32_t)
-    cdef int32_t _least_hot(self, Py_ssize_t at) except -2
+    cdef int32_t _least_hot(self, Py_ssize_t index) except -2
     @cython.locals(seat=Py_ssize_t)
     cdef void _swap(self, Py_ssize_t place, int32_t source, int32_t destination) noexcept
-    @cython.locals(at=Py_ssize_t, number=Py_ssize_t, source=int32_t, other=int32_t, load=double, least=double)
+    @cython.locals(index=Py_ssize_t, number=Py_ssize_t, source=int32_t, second=int32_t, load=double, least=double)
     cdef int32_t _least_loaded(self, Py_ssize_t place, Py_ssize_t slot) except -2
     cdef double _load(self, int32_t instance) except -1
     @cython.locals(place=Py_ssize_t, slot=Py_ssize_t, was=int32_t, was_for=int32_t, n_pending=Py_ssize_t, anew=bint)
@@ -92,41 +92,41 @@ cdef class TaskMovement:
     @cython.locals(destination=int32_t)
     cdef void _pend_standby(self, Py_ssize_t place, Py_ssize_t slot) noexcept
     @cython.locals(
-        at=Py_ssize_t, slot=Py_ssize_t, place=Py_ssize_t, seat=Py_ssize_t, source=int32_t, warm_up=bint
+        index=Py_ssize_t, slot=Py_ssize_t, place=Py_ssize_t, seat=Py_ssize_t, source=int32_t, warm_up=bint
     )
     cdef void _move_standbys(self) except *
     @cython.locals(slot=Py_ssize_t, place=Py_ssize_t, destination=int32_t, free=int32_t, source=int32_t)
-    cdef int32_t _keeps_standby(self, Py_ssize_t at) except -2
-    @cython.locals(at=Py_ssize_t, number=int32_t)
+    cdef int32_t _keeps_standby(self, Py_ssize_t index) except -2
+    @cython.locals(index=Py_ssize_t, number=int32_t)
     cdef int32_t _free(self, Py_ssize_t place, int32_t n_ready) noexcept
     @cython.locals(seat=Py_ssize_t)
     cdef bint _holds(self, Py_ssize_t place, int32_t instance) noexcept
     @cython.locals(
-        lag=int64_t, whole=int64_t, least=int64_t, other=int64_t, source=int32_t, cold=int32_t, instance=int32_t,
-        at=Py_ssize_t, begin=Py_ssize_t
+        lag=int64_t, whole=int64_t, least=int64_t, other_lag=int64_t, source=int32_t, cold=int32_t, instance=int32_t,
+        index=Py_ssize_t, begin=Py_ssize_t
     )
     cdef int32_t _first_free_by_lag(self, Py_ssize_t place, int32_t destination) noexcept
-    @cython.locals(at=Py_ssize_t)
+    @cython.locals(index=Py_ssize_t)
     cdef Py_ssize_t _report_of(self, Py_ssize_t place, int32_t instance) noexcept
-    @cython.locals(at=Py_ssize_t, number=int32_t, instance=int32_t)
+    @cython.locals(index=Py_ssize_t, number=int32_t, instance=int32_t)
     cdef int32_t _fill_ready(self, Py_ssize_t place) noexcept
-    @cython.locals(at=Py_ssize_t, own=Py_ssize_t, lag=int64_t, number=int32_t)
+    @cython.locals(index=Py_ssize_t, own_report=Py_ssize_t, lag=int64_t, number=int32_t)
     cdef int32_t _caught_up_elsewhere(self, Py_ssize_t place, int32_t instance) noexcept
     @cython.locals(earlier=Py_ssize_t)
-    cdef void _feed(self, int32_t[::1] order, Py_ssize_t at, int64_t[::1] counts) except *
+    cdef void _feed(self, int32_t[::1] order, Py_ssize_t index, int64_t[::1] counts) except *
     @cython.locals(earlier=Py_ssize_t)
-    cdef void _feed_all(self, int32_t[::1] order, Py_ssize_t at, int64_t[::1] counts) except *
-    @cython.locals(how=int8_t)
+    cdef void _feed_all(self, int32_t[::1] order, Py_ssize_t index, int64_t[::1] counts) except *
+    @cython.locals(way=int8_t)
     cdef int _refills(self, Py_ssize_t slot) except -1
     cdef bint _gain(self, Py_ssize_t slot) noexcept
     cdef void _count(self, Py_ssize_t slot) noexcept
-    @cython.locals(gain=bint, loss=bint, polled=bint, how=int8_t)
+    @cython.locals(gain=bint, loss=bint, polled=bint, way=int8_t)
     cdef void _handle(self, Py_ssize_t slot) except *
     @cython.locals(number=Py_ssize_t)
     cdef Py_ssize_t _fill_in_order(self, Py_ssize_t first, Py_ssize_t end, int32_t[::1] order) except -1
-    @cython.locals(at=Py_ssize_t, size=Py_ssize_t)
+    @cython.locals(index=Py_ssize_t, size=Py_ssize_t)
     cdef void _as_java(self, int32_t[::1] order, Py_ssize_t number) noexcept
     @cython.locals(key=int64_t, parent=Py_ssize_t)
-    cdef void _rise(self, Py_ssize_t at, int32_t slot) noexcept
-    @cython.locals(key=int64_t, child=Py_ssize_t, at=Py_ssize_t)
+    cdef void _rise(self, Py_ssize_t index, int32_t slot) noexcept
+    @cython.locals(key=int64_t, child=Py_ssize_t, index=Py_ssize_t)
     cdef void _sink(self, Py_ssize_t size, int32_t slot) noexcept

@@ -132,8 +132,8 @@ class TaskMovement:
         """Report a task's lag on an instance; a task's instances come in order."""
         if self.n_reports[place] == self.room:
             self._widen()
-        at = place * self.room + self.n_reports[place]
-        self.report_instance[at], self.report_lag[at] = instance, lag
+        index = place * self.room + self.n_reports[place]
+        self.report_instance[index], self.report_lag[index] = instance, lag
         self.n_reports[place] += 1
 
     def report_copies(self, places: Iterable[int], copies: Iterable[Iterable[Copy]]) -> None:
@@ -149,9 +149,9 @@ class TaskMovement:
         room = 2 * self.room
         reports, lags = zeros("i", self.tasks * room), zeros("q", self.tasks * room)
         for place in range(self.tasks):
-            for at in range(self.n_reports[place]):
-                reports[place * room + at] = self.report_instance[place * self.room + at]
-                lags[place * room + at] = self.report_lag[place * self.room + at]
+            for index in range(self.n_reports[place]):
+                reports[place * room + index] = self.report_instance[place * self.room + index]
+                lags[place * room + index] = self.report_lag[place * self.room + index]
         self.report_instance, self.report_lag, self.room = reports, lags, room
 
     # -- the decision -----------------------------------------------------------------------------------------------
@@ -179,14 +179,18 @@ class TaskMovement:
         self.caught_up[:] = self.none_moved
         self.movements, self.queued, self.warmup_copies = len(movements) // FIELDS, 0, 0
         places = {task: place for place, task in enumerate(self.task_of)}
-        for at in range(0, len(movements), FIELDS):
-            slot = first = places[movements[at]] * self.slots
-            if movements[at + 1] > 0:  # of a standby
+        for index in range(0, len(movements), FIELDS):
+            slot = first = places[movements[index]] * self.slots
+            if movements[index + 1] > 0:  # of a standby
                 slot += 1
                 while self.caught_up[slot] >= 0:
                     slot += 1
             self.queued += not self.is_queued(first // self.slots)
-            self.caught_up[slot], self.source[slot], self.destination[slot] = 0, movements[at + 3], movements[at + 4]
+            self.caught_up[slot], self.source[slot], self.destination[slot] = (
+                0,
+                movements[index + 3],
+                movements[index + 4],
+            )
         for seat in range(self.tasks * self.width):
             self.warmup_copies += self.decided[seat] >= 0 and seat % self.width >= self.slots
 
@@ -205,13 +209,13 @@ class TaskMovement:
         """Return the decision's movements in the order of handling, as ``model.movements.Movements`` has them."""
         numbers = array("i")
         if self.movements:
-            made = [
+            rows = [
                 self._moved(kind, np.asarray(slots)[:n_slots])
                 for kind, (slots, n_slots) in enumerate(
                     ((self.actives, self.n_actives), (self.standby_slots, self.n_standby_slots))
                 )
             ]
-            numbers.frombytes(np.concatenate(made).tobytes())
+            numbers.frombytes(np.concatenate(rows).tobytes())
         return numbers
 
     def _moved(self, kind: int, slots: Numbers) -> Numbers:
@@ -263,18 +267,18 @@ class TaskMovement:
                 self.first_two[2 * place], self.first_two[2 * place + 1] = self.ready[0], self.ready[1]
         else:  # the first one of Kafka's list by (lag, instance)
             lag, begin = 0, place * self.room
-            for at in range(begin, begin + self.n_reports[place]):
-                if self.only[slot] < 0 or self.report_lag[at] < lag:
-                    self.only[slot], lag = self.report_instance[at], self.report_lag[at]
+            for index in range(begin, begin + self.n_reports[place]):
+                if self.only[slot] < 0 or self.report_lag[index] < lag:
+                    self.only[slot], lag = self.report_instance[index], self.report_lag[index]
             is_standby = self._is_target_standby(place, self.only[slot])
             self.how[slot] = SWAP_MOST_CAUGHT_UP if is_standby else MOVE_MOST_CAUGHT_UP
 
     def _hot(self, place: int, number_ready: int) -> int:
         """Fill ``candidates`` with the standbys of the target that are caught up; return how many there are."""
         number = 0
-        for at in range(number_ready):
-            if self._is_target_standby(place, self.ready[at]):
-                self.candidates[number] = self.ready[at]
+        for index in range(number_ready):
+            if self._is_target_standby(place, self.ready[index]):
+                self.candidates[number] = self.ready[index]
                 number += 1
         return number
 
@@ -291,15 +295,15 @@ class TaskMovement:
         history.
         """
         self.budget, self.fed = self.warm_ups, -1
-        for at in range(self.n_actives):
-            slot = self.actives[at]
-            place, destination, how = slot // self.slots, self.destination[slot], self.how[slot]
+        for index in range(self.n_actives):
+            slot = self.actives[index]
+            place, destination, way = slot // self.slots, self.destination[slot], self.how[slot]
             source = self.only[slot]
             if source < 0:
-                source = self._least_hot(at) if how == SWAP_CAUGHT_UP else self._least_loaded(place, slot)
+                source = self._least_hot(index) if way == SWAP_CAUGHT_UP else self._least_loaded(place, slot)
             self.decided[place * self.width] = source
             warm_up = False
-            if how in (SWAP_CAUGHT_UP, SWAP_MOST_CAUGHT_UP):
+            if way in (SWAP_CAUGHT_UP, SWAP_MOST_CAUGHT_UP):
                 self._swap(place, source, destination)
             else:
                 warm_up = self.budget > 0
@@ -314,15 +318,15 @@ class TaskMovement:
                 self.source[slot], self.warm_up[slot], self.reseated[place] = source, warm_up, 1
         self.movements = self.queued = self.n_actives
 
-    def _least_hot(self, at: int) -> int:
+    def _least_hot(self, index: int) -> int:
         """Return the caught-up standby that Kafka's queue gives out for the movement at this place in the order."""
-        slot = self.actives[at]
+        slot = self.actives[index]
         place = slot // self.slots
-        self._feed(self.actives, at, self.target_counts)
+        self._feed(self.actives, index, self.target_counts)
         n_hot = self._hot(place, self._fill_ready(place))
         source = self.queue.choose(self.candidates, n_hot)
         if source < 0:
-            self._feed_all(self.actives, at, self.target_counts)
+            self._feed_all(self.actives, index, self.target_counts)
             source = self.queue.choose(self.candidates, n_hot)
         return source
 
@@ -335,14 +339,14 @@ class TaskMovement:
     def _least_loaded(self, place: int, slot: int) -> int:
         """Return the first of those caught up, two or more, that has the least load."""
         if self.caught_up[slot] == 2:
-            source, other = self.first_two[2 * place], self.first_two[2 * place + 1]
-            load, least = self._load(other), self._load(source)
-            return other if load < least else source
+            source, second = self.first_two[2 * place], self.first_two[2 * place + 1]
+            load, least = self._load(second), self._load(source)
+            return second if load < least else source
         number, source, least = self._fill_ready(place), -1, 0.0
-        for at in range(number):
-            load = self._load(self.ready[at])
+        for index in range(number):
+            load = self._load(self.ready[index])
             if source < 0 or load < least:
-                source, least = self.ready[at], load
+                source, least = self.ready[index], load
         return source
 
     def _load(self, instance: int) -> float:
@@ -385,12 +389,12 @@ class TaskMovement:
     def _move_standbys(self) -> None:
         """Move them, unless nobody is there to have one meanwhile; the queue's history counts only for choices."""
         self.fed = -1
-        for at in range(self.n_standby_slots):
-            slot = self.standby_slots[at]
+        for index in range(self.n_standby_slots):
+            slot = self.standby_slots[index]
             place = slot // self.slots
             source = self.only[slot]
             if self.free[slot] > 1 or (self.several[place] and self.moved_in[place] == self.number):
-                source = self._keeps_standby(at)
+                source = self._keeps_standby(index)
             elif self.several[place]:
                 self.how[slot] = MOVE_CAUGHT_UP if self.free[slot] else MOVE_MOST_CAUGHT_UP
             self.source[slot] = source
@@ -409,12 +413,12 @@ class TaskMovement:
                 self.queued += 1
             self.moved_in[place] = self.number
 
-    def _keeps_standby(self, at: int) -> int:
+    def _keeps_standby(self, index: int) -> int:
         """Return who has the standby meanwhile that is at this place in the order, or -1.
 
         Another standby of the task may have been moved since it was seen who is free.
         """
-        slot = self.standby_slots[at]
+        slot = self.standby_slots[index]
         place, destination = slot // self.slots, self.destination[slot]
         free = self._free(place, self._fill_ready(place))
         self.how[slot] = MOVE_CAUGHT_UP if free else MOVE_MOST_CAUGHT_UP
@@ -422,19 +426,19 @@ class TaskMovement:
             return -1 if self.caught_up_only else self._first_free_by_lag(place, destination)
         if free == 1:
             return self.candidates[0]
-        self._feed(self.standby_slots, at, self.counts)
+        self._feed(self.standby_slots, index, self.counts)
         source = self.queue.choose(self.candidates, free)
         if source < 0:
-            self._feed_all(self.standby_slots, at, self.counts)
+            self._feed_all(self.standby_slots, index, self.counts)
             source = self.queue.choose(self.candidates, free)
         return source
 
     def _free(self, place: int, n_ready: int) -> int:
         """Fill ``candidates`` with who of those caught up has no copy of a task; return how many have none."""
         number = 0
-        for at in range(n_ready):
-            if not self._holds(place, self.ready[at]):
-                self.candidates[number] = self.ready[at]
+        for index in range(n_ready):
+            if not self._holds(place, self.ready[index]):
+                self.candidates[number] = self.ready[index]
                 number += 1
         return number
 
@@ -447,14 +451,14 @@ class TaskMovement:
 
     def _first_free_by_lag(self, place: int, destination: int) -> int:
         """Return the first one before the destination in Kafka's list by lag that has no copy, or -1."""
-        whole, least, source, own = self.end_offset_sums[place], 0, -1, self._report_of(place, destination)
-        lag, begin = whole if own < 0 else self.report_lag[own], place * self.room
-        for at in range(begin, begin + self.n_reports[place]):
-            instance, other = self.report_instance[at], self.report_lag[at]
-            if other > lag or (other == lag and instance >= destination) or self._holds(place, instance):
+        whole, least, source, own_report = self.end_offset_sums[place], 0, -1, self._report_of(place, destination)
+        lag, begin = whole if own_report < 0 else self.report_lag[own_report], place * self.room
+        for index in range(begin, begin + self.n_reports[place]):
+            instance, other_lag = self.report_instance[index], self.report_lag[index]
+            if other_lag > lag or (other_lag == lag and instance >= destination) or self._holds(place, instance):
                 continue
-            if source < 0 or other < least:
-                source, least = instance, other
+            if source < 0 or other_lag < least:
+                source, least = instance, other_lag
         if lag != whole:
             return source
         for cold in range(destination):
@@ -466,13 +470,13 @@ class TaskMovement:
 
     # -- what Kafka's queue has seen --------------------------------------------------------------------------------
 
-    def _feed(self, order: Column, at: int, counts: Column) -> None:
+    def _feed(self, order: Column, index: int, counts: Column) -> None:
         """Let the queue see the movements before this one, from the last poll on that accepted none.
 
         ``counts`` are the tasks of each instance before the first one.
         """
         if self.fed < 0:
-            self.fed = at
+            self.fed = index
             while self.fed > 0:
                 self.fed -= 1
                 if self._refills(order[self.fed]):
@@ -481,14 +485,14 @@ class TaskMovement:
             for earlier in range(self.fed):
                 self._count(order[earlier])
             self.queue.begin(self.tally, self.fed == 0)
-        for earlier in range(self.fed, at):
+        for earlier in range(self.fed, index):
             self._handle(order[earlier])
-        self.fed = at
+        self.fed = index
 
-    def _feed_all(self, order: Column, at: int, counts: Column) -> None:
+    def _feed_all(self, order: Column, index: int, counts: Column) -> None:
         """Let the queue see all movements before this one."""
         self.queue.begin(counts, True)
-        for earlier in range(at):
+        for earlier in range(index):
             self._handle(order[earlier])
 
     def _refills(self, slot: int) -> int:
@@ -496,12 +500,12 @@ class TaskMovement:
 
         For an active task Kafka asks for a caught-up standby first, then for whoever is caught up.
         """
-        how = self.how[slot]
+        way = self.how[slot]
         if slot % self.slots:
-            return int(how != MOVE_CAUGHT_UP)
-        if how == SWAP_CAUGHT_UP:
+            return int(way != MOVE_CAUGHT_UP)
+        if way == SWAP_CAUGHT_UP:
             return 0
-        return 1 if how == MOVE_CAUGHT_UP else 2
+        return 1 if way == MOVE_CAUGHT_UP else 2
 
     def _gain(self, slot: int) -> int:
         """Return how many tasks more the source of a movement has then."""
@@ -516,8 +520,8 @@ class TaskMovement:
 
     def _handle(self, slot: int) -> None:
         """Let the queue see a movement."""
-        gain, how = self._gain(slot), self.how[slot]
-        polled = how in (SWAP_CAUGHT_UP, MOVE_CAUGHT_UP)
+        gain, way = self._gain(slot), self.how[slot]
+        polled = way in (SWAP_CAUGHT_UP, MOVE_CAUGHT_UP)
         loss = gain and not self.warm_up[slot]
         self.queue.handle(self.source[slot], self.destination[slot], gain, loss, self._refills(slot), polled)
 
@@ -525,9 +529,9 @@ class TaskMovement:
 
     def _report_of(self, place: int, instance: int) -> int:
         """Return where an instance's report of a task is, or -1."""
-        for at in range(place * self.room, place * self.room + self.n_reports[place]):
-            if self.report_instance[at] == instance:
-                return at
+        for index in range(place * self.room, place * self.room + self.n_reports[place]):
+            if self.report_instance[index] == instance:
+                return index
         return -1
 
     def _caught_up_elsewhere(self, place: int, instance: int) -> int:
@@ -535,8 +539,8 @@ class TaskMovement:
 
         Return -1 if this instance is caught up itself, or nobody is further.
         """
-        own = self._report_of(place, instance)
-        lag = self.end_offset_sums[place] if own < 0 else self.report_lag[own]
+        own_report = self._report_of(place, instance)
+        lag = self.end_offset_sums[place] if own_report < 0 else self.report_lag[own_report]
         if lag <= self.limit and not (self.caught_up_only and lag == UNKNOWN_LAG):  # nothing sorts before UNKNOWN
             return -1
         number = self._fill_ready(place)
@@ -544,8 +548,8 @@ class TaskMovement:
             return number
         if self.caught_up_only:
             return -1
-        for at in range(place * self.room, place * self.room + self.n_reports[place]):
-            if self.report_lag[at] < lag:
+        for index in range(place * self.room, place * self.room + self.n_reports[place]):
+            if self.report_lag[index] < lag:
                 return 0
         return -1
 
@@ -554,14 +558,14 @@ class TaskMovement:
         number = 0
         if self.caught_up_only and self.end_offset_sums[place] <= self.limit:  # who has nothing, too
             for instance in range(self.instances):
-                at = self._report_of(place, instance)
-                if at < 0 or self.report_lag[at] != UNKNOWN_LAG:
+                index = self._report_of(place, instance)
+                if index < 0 or self.report_lag[index] != UNKNOWN_LAG:
                     self.ready[number] = instance
                     number += 1
             return number
-        for at in range(place * self.room, place * self.room + self.n_reports[place]):
-            if self.report_lag[at] <= self.limit and self.report_lag[at] != UNKNOWN_LAG:
-                self.ready[number] = self.report_instance[at]
+        for index in range(place * self.room, place * self.room + self.n_reports[place]):
+            if self.report_lag[index] <= self.limit and self.report_lag[index] != UNKNOWN_LAG:
+                self.ready[number] = self.report_instance[index]
                 number += 1
         return number
 
@@ -585,38 +589,38 @@ class TaskMovement:
 
     def _as_java(self, order: Column, number: int) -> None:
         """Put slots that are offered in this order in that in which a queue gives them out, or in that of its array."""
-        for at in range(number):
-            self._rise(at, order[at])
+        for index in range(number):
+            self._rise(index, order[index])
         if self.in_heap_order:
-            for at in range(number):
-                order[at] = self.heap[at]
+            for index in range(number):
+                order[index] = self.heap[index]
             return
-        for at in range(number):
-            order[at] = self.heap[0]
-            size = number - 1 - at
+        for index in range(number):
+            order[index] = self.heap[0]
+            size = number - 1 - index
             if size:
                 self._sink(size, self.heap[size])
 
-    def _rise(self, at: int, slot: int) -> None:
+    def _rise(self, index: int, slot: int) -> None:
         """Put a slot at this place of the heap, or above whoever comes later."""
         key = self.queue_keys[slot]
-        while at > 0:
-            parent = (at - 1) // 2
+        while index > 0:
+            parent = (index - 1) // 2
             if key >= self.queue_keys[self.heap[parent]]:
                 break
-            self.heap[at] = self.heap[parent]
-            at = parent
-        self.heap[at] = slot
+            self.heap[index] = self.heap[parent]
+            index = parent
+        self.heap[index] = slot
 
     def _sink(self, size: int, slot: int) -> None:
         """Put a slot at the top of the heap, or below whoever comes sooner."""
-        key, at, child = self.queue_keys[slot], 0, 1
+        key, index, child = self.queue_keys[slot], 0, 1
         while child < size:
             if child + 1 < size and self.queue_keys[self.heap[child]] > self.queue_keys[self.heap[child + 1]]:
                 child += 1
             if key <= self.queue_keys[self.heap[child]]:
                 break
-            self.heap[at] = self.heap[child]
-            at = child
-            child = 2 * at + 1
-        self.heap[at] = slot
+            self.heap[index] = self.heap[child]
+            index = child
+            child = 2 * index + 1
+        self.heap[index] = slot

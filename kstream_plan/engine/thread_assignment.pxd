@@ -34,34 +34,34 @@ cdef class ThreadAssignment:
     cpdef void deal(self, int32_t[::1] load, Py_ssize_t begin, Py_ssize_t threads, bint as_hash_set) except *
     @cython.locals(thread=Py_ssize_t, share=int32_t, total=int32_t)
     cdef void _make_room(self, int32_t[::1] load, Py_ssize_t begin, Py_ssize_t threads) except *
-    @cython.locals(at=Py_ssize_t, thread=Py_ssize_t)
+    @cython.locals(index=Py_ssize_t, thread=Py_ssize_t)
     cdef bint _give_back_all(self, Py_ssize_t threads) noexcept
     @cython.locals(
-        at=Py_ssize_t, thread=Py_ssize_t, n_taken=Py_ssize_t, n_left=Py_ssize_t, n_rest=Py_ssize_t, n_returned=Py_ssize_t,
+        index=Py_ssize_t, thread=Py_ssize_t, n_taken=Py_ssize_t, n_left=Py_ssize_t, n_rest=Py_ssize_t, n_returned=Py_ssize_t,
         n_at_share=Py_ssize_t
     )
     cdef void _deal_step_by_step(self, Py_ssize_t threads, bint as_hash_set) except *
-    @cython.locals(at=Py_ssize_t, thread=Py_ssize_t, number=Py_ssize_t, kept=Py_ssize_t, n_taken=Py_ssize_t)
+    @cython.locals(index=Py_ssize_t, thread=Py_ssize_t, number=Py_ssize_t, n_kept=Py_ssize_t, n_taken=Py_ssize_t)
     cdef Py_ssize_t _give_back(self, Py_ssize_t threads) noexcept
-    @cython.locals(at=Py_ssize_t, thread=Py_ssize_t, number=Py_ssize_t, n_returned=Py_ssize_t, last=int32_t)
+    @cython.locals(index=Py_ssize_t, thread=Py_ssize_t, number=Py_ssize_t, n_returned=Py_ssize_t, last=int32_t)
     cdef Py_ssize_t _give_back_one_more(self, Py_ssize_t n_rest, Py_ssize_t n_at_share) noexcept
-    @cython.locals(at=Py_ssize_t, number=Py_ssize_t, place=Py_ssize_t)
+    @cython.locals(index=Py_ssize_t, number=Py_ssize_t, place=Py_ssize_t)
     cdef Py_ssize_t _reported_by(self, int32_t thread) noexcept
-    @cython.locals(at=Py_ssize_t)
+    @cython.locals(index=Py_ssize_t)
     cdef bint _has_reported(self, Py_ssize_t place, int32_t thread) noexcept
-    @cython.locals(first=Py_ssize_t, thread=Py_ssize_t, before=Py_ssize_t, over=Py_ssize_t)
+    @cython.locals(first=Py_ssize_t, thread=Py_ssize_t, previous_first=Py_ssize_t, index=Py_ssize_t)
     cdef Py_ssize_t _fill_up(self, Py_ssize_t n_left, Py_ssize_t threads) noexcept
-    @cython.locals(at=Py_ssize_t, size=Py_ssize_t, _=Py_ssize_t)
+    @cython.locals(index=Py_ssize_t, size=Py_ssize_t, _=Py_ssize_t)
     cdef void _array_order(self, Py_ssize_t n_taken, Py_ssize_t polled, Py_ssize_t n_returned, bint as_hash_set) except *
-    @cython.locals(bins=Py_ssize_t, at=Py_ssize_t, chain=Py_ssize_t, total=int32_t, number=int32_t)
+    @cython.locals(bins=Py_ssize_t, index=Py_ssize_t, chain=Py_ssize_t, total=int32_t, number=int32_t)
     cdef void _as_hash_set(self) except *
     @cython.locals(
-        at=Py_ssize_t, keys=Py_ssize_t, longest=Py_ssize_t, chain=Py_ssize_t, fewest=Py_ssize_t, longest_chain=Py_ssize_t
+        index=Py_ssize_t, keys=Py_ssize_t, longest=Py_ssize_t, chain=Py_ssize_t, fewest=Py_ssize_t, longest_chain=Py_ssize_t
     )
     cdef bint _any_long_chain(self, Py_ssize_t bins) except *
     @cython.locals(last=int32_t)
-    cdef void _remove(self, Py_ssize_t size, Py_ssize_t at) noexcept
+    cdef void _remove(self, Py_ssize_t size, Py_ssize_t index) noexcept
     @cython.locals(child=Py_ssize_t)
-    cdef void _sink(self, Py_ssize_t size, Py_ssize_t at, int32_t task) noexcept
+    cdef void _sink(self, Py_ssize_t size, Py_ssize_t index, int32_t task) noexcept
     @cython.locals(parent=Py_ssize_t)
-    cdef void _rise(self, Py_ssize_t at, int32_t task) noexcept
+    cdef void _rise(self, Py_ssize_t index, int32_t task) noexcept

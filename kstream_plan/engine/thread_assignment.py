@@ -92,14 +92,14 @@ class ThreadAssignment:
 
     def takers(self) -> list[int]:
         """Return the thread that is given each task."""
-        return [self.given[at] for at in range(self.n)]
+        return [self.given[index] for index in range(self.n)]
 
     def by_thread(self, threads: int) -> list[list[int]]:
         """Return the tasks that each thread is given, in order."""
-        held: list[list[int]] = [[] for _ in range(threads)]
-        for at in range(self.n):
-            held[self.given[at]].append(self.tasks[at])
-        return held
+        tasks_by_thread: list[list[int]] = [[] for _ in range(threads)]
+        for index in range(self.n):
+            tasks_by_thread[self.given[index]].append(self.tasks[index])
+        return tasks_by_thread
 
     def _make_room(self, load: Column, begin: int, threads: int) -> None:
         total = 0
@@ -112,11 +112,11 @@ class ThreadAssignment:
     def _give_back_all(self, threads: int) -> bool:
         if self.n_more:
             return False
-        for at in range(self.n):
-            if self.reporters[at] < 0:
+        for index in range(self.n):
+            if self.reporters[index] < 0:
                 return False
-            self.given[at] = self.reporters[at]
-            self.numbers[self.reporters[at]] += 1
+            self.given[index] = self.reporters[index]
+            self.numbers[self.reporters[index]] += 1
         for thread in range(threads):
             if self.numbers[thread] < self.room[thread] or self.numbers[thread] > self.room[thread] + 1:
                 return False
@@ -125,9 +125,9 @@ class ThreadAssignment:
     def _deal_step_by_step(self, threads: int, as_hash_set: bool) -> None:
         """Give back what was reported, fill up, then one more each; places among ``tasks`` stand for these."""
         n_taken, n_left, n_at_share = self._give_back(threads), 0, 0
-        for at in range(self.n):
-            if self.given[at] < 0:
-                self.left[n_left] = at
+        for index in range(self.n):
+            if self.given[index] < 0:
+                self.left[n_left] = index
                 n_left += 1
         n_rest = self._fill_up(n_left, threads)
         if n_rest == 0:
@@ -141,28 +141,28 @@ class ThreadAssignment:
         n_at_share -= n_returned
         if n_rest > 2:  # a heap of two has them in order
             self._array_order(n_taken, n_left - n_returned - n_rest, n_returned, as_hash_set)
-            for at in range(n_rest):
-                self.rest[at] = self.heap[at]
-        for at in range(min(n_rest, n_at_share)):
-            self.given[self.rest[at]] = self.at_share[at]
-            self.numbers[self.at_share[at]] += 1
+            for index in range(n_rest):
+                self.rest[index] = self.heap[index]
+        for index in range(min(n_rest, n_at_share)):
+            self.given[self.rest[index]] = self.at_share[index]
+            self.numbers[self.at_share[index]] += 1
 
     def _give_back(self, threads: int) -> int:
         """Give each thread up to its share what it reported; fill ``taken`` and ``skipped``; return how many it was."""
         n_taken = 0
-        for at in range(self.n):
-            self.given[at], self.skipped[at] = -1, -1
+        for index in range(self.n):
+            self.given[index], self.skipped[index] = -1, -1
         for thread in range(threads):
             number = self._reported_by(thread)
-            kept = min(number, max(0, self.room[thread]))
-            for at in range(number):
-                if at < kept:
-                    self.given[self.order[at]] = thread
-                    self.taken[n_taken] = self.order[at]
+            n_kept = min(number, max(0, self.room[thread]))
+            for index in range(number):
+                if index < n_kept:
+                    self.given[self.order[index]] = thread
+                    self.taken[n_taken] = self.order[index]
                     n_taken += 1
                 else:
-                    self.skipped[self.order[at]] = thread
-            self.numbers[thread] = kept
+                    self.skipped[self.order[index]] = thread
+            self.numbers[thread] = n_kept
         return n_taken
 
     def _give_back_one_more(self, n_rest: int, n_at_share: int) -> int:
@@ -170,20 +170,20 @@ class ThreadAssignment:
 
         Both lose who has got one. Return how many have; ``returned`` says which tasks, in task order.
         """
-        at = n_returned = 0
-        while at < n_rest:
-            last, thread = self.skipped[self.rest[at]], 0
+        index = n_returned = 0
+        while index < n_rest:
+            last, thread = self.skipped[self.rest[index]], 0
             while thread < n_at_share and self.at_share[thread] != last:
                 thread += 1
             if last < 0 or thread == n_at_share:
-                at += 1
+                index += 1
                 continue
-            self.given[self.rest[at]] = last
+            self.given[self.rest[index]] = last
             self.numbers[last] += 1
-            self.returned[n_returned] = self.rest[at]
+            self.returned[n_returned] = self.rest[index]
             n_returned += 1
             n_rest -= 1
-            for number in range(at, n_rest):
+            for number in range(index, n_rest):
                 self.rest[number] = self.rest[number + 1]
             n_at_share -= 1
             for number in range(thread, n_at_share):
@@ -193,36 +193,36 @@ class ThreadAssignment:
     def _reported_by(self, thread: int) -> int:
         """Fill ``order`` with what a thread reported and nobody has yet, by (lag, task); return how many there are."""
         number = 0
-        for at in range(self.n):
-            if self.given[at] < 0 and self._has_reported(at, thread):
+        for index in range(self.n):
+            if self.given[index] < 0 and self._has_reported(index, thread):
                 place = number
-                while place and self.lags[self.order[place - 1]] > self.lags[at]:
+                while place and self.lags[self.order[place - 1]] > self.lags[index]:
                     self.order[place] = self.order[place - 1]
                     place -= 1
-                self.order[place] = at
+                self.order[place] = index
                 number += 1
         return number
 
     def _has_reported(self, place: int, thread: int) -> bool:
         if self.reporters[place] == thread:
             return True
-        for at in range(self.n_more):
-            if self.more_places[at] == place and self.more_reporters[at] == thread:
+        for index in range(self.n_more):
+            if self.more_places[index] == place and self.more_reporters[index] == thread:
                 return True
         return False
 
     def _fill_up(self, n_left: int, threads: int) -> int:
         """Deal what is left to those with room, one at a time each; fill ``rest``, return how many are over."""
-        first, before = 0, -1
-        while first != before:
-            before = first
+        first, previous_first = 0, -1
+        while first != previous_first:
+            previous_first = first
             for thread in range(threads):
                 if self.numbers[thread] < self.room[thread] and first < n_left:
                     self.given[self.left[first]] = thread
                     self.numbers[thread] += 1
                     first += 1
-        for over in range(n_left - first):
-            self.rest[over] = self.left[first + over]
+        for index in range(n_left - first):
+            self.rest[index] = self.left[first + index]
         return n_left - first
 
     # -- Kafka's queue of unassigned tasks --------------------------------------------------------------------------
@@ -230,25 +230,25 @@ class ThreadAssignment:
     def _array_order(self, n_taken: int, polled: int, n_returned: int, as_hash_set: bool) -> None:
         """Replay what happens to the queue; ``heap`` has what is left in the order of its array."""
         size = self.n
-        for at in range(size):
-            self.order[at] = at
+        for index in range(size):
+            self.order[index] = index
         if as_hash_set:
             self._as_hash_set()
-        for at in range(size):
-            self.heap[at] = self.order[at]
-            self.place_of[self.order[at]] = at
-        for at in range(size // 2 - 1, -1, -1):
-            self._sink(size, at, self.heap[at])
-        for at in range(n_taken):
+        for index in range(size):
+            self.heap[index] = self.order[index]
+            self.place_of[self.order[index]] = index
+        for index in range(size // 2 - 1, -1, -1):
+            self._sink(size, index, self.heap[index])
+        for index in range(n_taken):
             size -= 1
-            self._remove(size, self.place_of[self.taken[at]])
+            self._remove(size, self.place_of[self.taken[index]])
         for _ in range(polled):
             size -= 1
             if size:
                 self._sink(size, 0, self.heap[size])
-        for at in range(n_returned):
+        for index in range(n_returned):
             size -= 1
-            self._remove(size, self.place_of[self.returned[at]])
+            self._remove(size, self.place_of[self.returned[index]])
 
     def _as_hash_set(self) -> None:
         """Fill ``order`` as Kafka's set of the tasks' ids iterates."""
@@ -258,21 +258,21 @@ class ThreadAssignment:
         if len(self.chains) < bins:
             self.chains = zeros("i", bins)
         if self._any_long_chain(bins):
-            for at, place in enumerate(self.hash_order([self.hashes[self.tasks[at]] for at in range(self.n)])):
-                self.order[at] = place
+            for index, place in enumerate(self.hash_order([self.hashes[self.tasks[index]] for index in range(self.n)])):
+                self.order[index] = place
             return
         for chain in range(bins):
             self.chains[chain] = 0
-        for at in range(self.n):
-            self.chains[self.hashes[self.tasks[at]] & (bins - 1)] += 1
+        for index in range(self.n):
+            self.chains[self.hashes[self.tasks[index]] & (bins - 1)] += 1
         total = 0
         for chain in range(bins):
             number = self.chains[chain]
             self.chains[chain] = total
             total += number
-        for at in range(self.n):
-            chain = self.hashes[self.tasks[at]] & (bins - 1)
-            self.order[self.chains[chain]] = at
+        for index in range(self.n):
+            chain = self.hashes[self.tasks[index]] & (bins - 1)
+            self.order[self.chains[chain]] = index
             self.chains[chain] += 1
 
     def _any_long_chain(self, bins: int) -> bool:
@@ -283,8 +283,8 @@ class ThreadAssignment:
             if keys > longest_chain:
                 for chain in range(bins):
                     self.chains[chain] = 0
-                for at in range(keys):
-                    chain = self.hashes[self.tasks[at]] & (bins - 1)
+                for index in range(keys):
+                    chain = self.hashes[self.tasks[index]] & (bins - 1)
                     self.chains[chain] += 1
                     longest = max(longest, self.chains[chain])
             if longest > longest_chain:
@@ -293,35 +293,35 @@ class ThreadAssignment:
                 bins, longest = bins // 2, longest * 2
         return False
 
-    def _remove(self, size: int, at: int) -> None:
+    def _remove(self, size: int, index: int) -> None:
         """Fill the gap with the last one, at this size, which sinks or else rises."""
         last = self.heap[size]
-        if at < size:
-            self._sink(size, at, last)
-            if self.heap[at] == last:
-                self._rise(at, last)
+        if index < size:
+            self._sink(size, index, last)
+            if self.heap[index] == last:
+                self._rise(index, last)
 
-    def _sink(self, size: int, at: int, task: int) -> None:
-        child = 2 * at + 1
+    def _sink(self, size: int, index: int, task: int) -> None:
+        child = 2 * index + 1
         while child < size:
             if child + 1 < size and self.heap[child] > self.heap[child + 1]:
                 child += 1
             if task <= self.heap[child]:
                 break
-            self.heap[at] = self.heap[child]
-            self.place_of[self.heap[at]] = at
-            at = child
-            child = 2 * at + 1
-        self.heap[at] = task
-        self.place_of[task] = at
+            self.heap[index] = self.heap[child]
+            self.place_of[self.heap[index]] = index
+            index = child
+            child = 2 * index + 1
+        self.heap[index] = task
+        self.place_of[task] = index
 
-    def _rise(self, at: int, task: int) -> None:
-        while at > 0:
-            parent = (at - 1) // 2
+    def _rise(self, index: int, task: int) -> None:
+        while index > 0:
+            parent = (index - 1) // 2
             if task >= self.heap[parent]:
                 break
-            self.heap[at] = self.heap[parent]
-            self.place_of[self.heap[at]] = at
-            at = parent
-        self.heap[at] = task
-        self.place_of[task] = at
+            self.heap[index] = self.heap[parent]
+            self.place_of[self.heap[index]] = index
+            index = parent
+        self.heap[index] = task
+        self.place_of[task] = index

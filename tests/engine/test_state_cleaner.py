@@ -76,7 +76,7 @@ def test_it_is_gone_for_good_and_late_is_not_before_early(
 
 def test_without_a_time_of_the_start_it_is_gone_after_the_delay_or_not_before_twice_that() -> None:
     copy, cleaner = _left_over(0, None), StateCleaner(600_000)
-    late, early = (StateCleaner(600_000, when=when) for when in ("late", "early"))
+    late, early = (StateCleaner(600_000, cleaning=when) for when in ("late", "early"))
     assert [cleaner.deletes(GROUP, copy, by_ms) for by_ms in (600_000, 600_001)] == [False, True]
     assert [late.deletes(GROUP, copy, by_ms) for by_ms in (1_200_000, 1_200_001)] == [False, True]
     assert early.deletes(GROUP, copy, 1)
