@@ -103,7 +103,7 @@ def read_records(stream: BinaryIO, name: str, dates: str | None = None) -> Itera
                 yield record._replace(stamp=None)
     except AmbiguousDatesError as error:
         if any(isinstance(record, Record) for record in records):
-            raise error.at(printable_name) from None
+            raise error.as_snapshot_error(printable_name) from None
 
 
 def _dated(stamp: Stamp | None, moment: Moment | None) -> Stamp | None:
@@ -118,15 +118,15 @@ def _records(store: LogStore, reader: _Reader) -> Iterator[Record | LogEnd]:
     if stored is not None:
         for stored_record in stored:
             if stored_record.envelope is None:
-                yield reader.gap(LogPlace(reader.name, stored_record.number, stored_record.unit), stored_record.why)
+                yield reader.gap(LogPlace(reader.name, stored_record.number, stored_record.unit), stored_record.reason)
                 continue
-            ended += [stamp] if (stamp := _stamp_of(stored_record.envelope.at)) else []
+            ended += [stamp] if (stamp := _stamp_of(stored_record.envelope.moment)) else []
             yield from reader.read(WholeLine(stored_record.envelope, stored_record.number, b""), stored_record.unit)
     else:
         lines, split = LogLines(store.lines()[0], reader.name, MARKERS, PART_SIGN), SplitLines(is_marked, reader.times)
         while line := lines.next_line() if split else lines.next_marked():
             try:
-                whole_lines = list(split.add(line, lines.before()))
+                whole_lines = list(split.add(line, lines.previous_line()))
             except CutLineError as error:
                 yield reader.gap(LogPlace(reader.name, line.number), str(error))
                 continue
@@ -187,7 +187,7 @@ class _Reader(NamedTuple):
         return self._stamp(envelope.text[:_HEADER_CHARACTERS], envelope)
 
     def _stamp(self, header: str, envelope: Envelope) -> Stamp | None:
-        moment = self.times.logged_at(header, envelope.at)
+        moment = self.times.logged_at(header, envelope.moment)
         return _stamp_of(moment) or _since_start(header)
 
 
