@@ -128,8 +128,8 @@ def _archive(folder: Path, java: Java, lock: int | None, name: str) -> ClassArch
 
 def _options(archives: Sequence[Path]) -> tuple[str, ...]:
     """Return Java's options for using these; what it thinks of them it would say on standard output."""
-    shared = [f"-XX:SharedArchiveFile={os.pathsep.join(map(str, archives))}"] if archives else []
-    return (*shared, "-Xshare:auto", "-Xlog:disable", "-Xlog:all=off")
+    archive_options = [f"-XX:SharedArchiveFile={os.pathsep.join(map(str, archives))}"] if archives else []
+    return (*archive_options, "-Xshare:auto", "-Xlog:disable", "-Xlog:all=off")
 
 
 def _dump_base(folder: Path, java: Java) -> None:

@@ -53,23 +53,23 @@ def _seconds(context: SparkContext) -> int:
 
 def _watch(context: SparkContext, seconds: int, ended: threading.Event) -> None:
     with suppress(Py4JError, OSError):  # Java may be gone
-        since, said = time.monotonic(), False
+        idle_since, has_warned = time.monotonic(), False
         while not ended.wait(_POLL_SECONDS):
             jobs = _idle_jobs(context.statusTracker())
             if not jobs:
-                since = time.monotonic()
-            waited = time.monotonic() - since
+                idle_since = time.monotonic()
+            waited = time.monotonic() - idle_since
             if waited >= seconds:
                 for job in jobs:
                     scala_context(context).cancelJob(job, f"{NO_EXECUTOR} for {seconds:,} s")
-            elif waited >= _SAID_SECONDS and not said:
-                said = True
+            elif waited >= _SAID_SECONDS and not has_warned:
+                has_warned = True
                 _log.warning("%s yet; waiting for up to %s s", NO_EXECUTOR, f"{seconds:,}")
 
 
 def _idle_jobs(tracker: StatusTracker) -> list[int]:
     """Return the jobs that are to be done, if nobody works on any of them."""
     jobs = tracker.getActiveJobsIds()
-    found = [found for job in jobs if (found := tracker.getJobInfo(job)) is not None]
-    stages = [tracker.getStageInfo(int(stage)) for job in found for stage in job.stageIds]
+    job_infos = [info for job in jobs if (info := tracker.getJobInfo(job)) is not None]
+    stages = [tracker.getStageInfo(int(stage)) for info in job_infos for stage in info.stageIds]
     return [] if any(stage is not None and stage.numActiveTasks for stage in stages) else jobs

@@ -61,8 +61,8 @@ _awaited: ContextVar[bool] = ContextVar("archives are awaited", default=False)
 
 def needs_sparks_scripts(settings: Mapping[str, str]) -> bool:
     """Tell whether there are settings that only Spark's own scripts understand."""
-    named = any(os.environ.get(name) for name in _FOR_SPARKS_SCRIPTS)
-    return named or any(name in settings for name in _FOR_SPARKS_SCRIPTS_CONF)
+    has_variable = any(os.environ.get(name) for name in _FOR_SPARKS_SCRIPTS)
+    return has_variable or any(name in settings for name in _FOR_SPARKS_SCRIPTS_CONF)
 
 
 class Driver(NamedTuple):
@@ -161,9 +161,9 @@ def listening(driver: Driver, noise: IO[bytes]) -> tuple[int, str]:
             noise.seek(0)
             raise why_spark_failed(noise.read().decode("utf-8", "replace"))
         time.sleep(_POLL_SECONDS)
-    told = driver.connection.read_bytes()
-    port, length = struct.unpack_from(">ii", told)
-    return port, told[8 : 8 + length].decode()
+    content = driver.connection.read_bytes()
+    port, length = struct.unpack_from(">ii", content)
+    return port, content[8 : 8 + length].decode()
 
 
 def crashed(process: subprocess.Popen[bytes]) -> bool:

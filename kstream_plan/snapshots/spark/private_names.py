@@ -110,12 +110,12 @@ def java_stack_trace(error: Exception) -> str:
 @contextmanager
 def environment(variables: Mapping[str, str]) -> Iterator[None]:
     """Have these environment variables meanwhile: Spark reads some settings from nowhere else."""
-    before = {name: os.environ.get(name) for name in variables}
+    previous_values = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
         yield
     finally:
-        for name, value in before.items():
+        for name, value in previous_values.items():
             if value is None:
                 os.environ.pop(name, None)
             else:

@@ -20,13 +20,13 @@ def signals_afterwards() -> Iterator[None]:
         yield
         return
     got: list[signal.Signals] = []
-    before = {number: handler for number in _ENDING if callable(handler := signal.getsignal(number))}
-    for number in before:
+    handlers = {number: handler for number in _ENDING if callable(handler := signal.getsignal(number))}
+    for number in handlers:
         signal.signal(number, lambda number, _frame: got.append(signal.Signals(number)))
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
         for number in got:
             signal.raise_signal(number)
@@ -35,26 +35,28 @@ def signals_afterwards() -> Iterator[None]:
 @contextmanager
 def interrupts_as_before() -> Iterator[None]:
     """Undo that Spark takes interrupts for itself: in its hands they come with errors of what they interrupted."""
-    before = signal.getsignal(signal.SIGINT)
+    handler = signal.getsignal(signal.SIGINT)
     try:
         yield
     finally:
-        if before is not None and threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, before)
+        if handler is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
 
 
 @contextmanager
 def ended_by_signal() -> Iterator[None]:
     """Let SIGTERM end what was started too, where nobody else handles it."""
-    own = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    is_ours = (
+        threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    )
 
     def leave(number: int, _frame: object) -> NoReturn:
         sys.exit(128 + number)
 
-    if own:
+    if is_ours:
         signal.signal(signal.SIGTERM, leave)
     try:
         yield
     finally:
-        if own:
+        if is_ours:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
