@@ -194,7 +194,7 @@ def _check_arguments(paths: Sequence[str], lags: Sequence[str]) -> tuple[Paths, 
 
 
 def look_into(paths: Paths, folder: Path, stdin: BinaryIO | None, keep_going: bool) -> Files:
-    """Look into the files before Spark starts; what it cannot open as it is gets another name in ``folder``.
+    """Look into the files before Spark starts; one that it cannot open as it is gets another name in ``folder``.
 
     Raises:
         SnapshotError: a file cannot be read, unless it is to ``keep_going``.

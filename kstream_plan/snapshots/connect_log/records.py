@@ -21,7 +21,7 @@ from kstream_plan.snapshots.connect_log.messages import (
     messages_in,
     worker_of,
 )
-from kstream_plan.snapshots.leader_log.envelope import CutLineError, Envelope, opened, unwrap
+from kstream_plan.snapshots.leader_log.envelope import CutLineError, Envelope, unwrap, unwrap_json
 from kstream_plan.snapshots.leader_log.lines import LogLines, text_blocks
 from kstream_plan.snapshots.leader_log.log_stores import LogStore
 from kstream_plan.snapshots.leader_log.log_times import AmbiguousDatesError, LogTimes, Moment
@@ -114,13 +114,13 @@ def _dated(stamp: Stamp | None, moment: Moment | None) -> Stamp | None:
 
 def _records(store: LogStore, reader: _Reader) -> Iterator[Record | LogEnd]:
     stored = store.records()
-    ended = list[Stamp]()
+    end_stamps = list[Stamp]()
     if stored is not None:
         for stored_record in stored:
             if stored_record.envelope is None:
                 yield reader.gap(LogPlace(reader.name, stored_record.number, stored_record.unit), stored_record.reason)
                 continue
-            ended += [stamp] if (stamp := _stamp_of(stored_record.envelope.moment)) else []
+            end_stamps += [stamp] if (stamp := _stamp_of(stored_record.envelope.moment)) else []
             yield from reader.read(WholeLine(stored_record.envelope, stored_record.number, b""), stored_record.unit)
     else:
         lines, split = LogLines(store.lines()[0], reader.name, MARKERS, PART_SIGN), SplitLines(is_marked, reader.times)
@@ -134,12 +134,10 @@ def _records(store: LogStore, reader: _Reader) -> Iterator[Record | LogEnd]:
                 yield from reader.read(whole)
         for whole in split.rest():
             yield from reader.read(whole)
-        ended = [stamp for text in lines.newest if (stamp := reader.stamp_of_line(text)) is not None]
-    if ended:
-        yield LogEnd(
-            reader.name,
-            max(stamp for stamp in ended if stamp.dated) if any(stamp.dated for stamp in ended) else ended[-1],
-        )
+        end_stamps = [stamp for text in lines.newest if (stamp := reader.stamp_of_line(text)) is not None]
+    if end_stamps:
+        dated_stamps = [stamp for stamp in end_stamps if stamp.dated]
+        yield LogEnd(reader.name, max(dated_stamps) if dated_stamps else end_stamps[-1])
 
 
 class _Reader(NamedTuple):
@@ -153,7 +151,7 @@ class _Reader(NamedTuple):
             return
         place = LogPlace(self.name, line.number, unit)
         try:
-            envelope = opened(line.envelope, is_marked, self.times)
+            envelope = unwrap_json(line.envelope, is_marked, self.times)
         except CutLineError as error:
             yield self.gap(place, str(error), line.envelope.stream)
             return
@@ -181,7 +179,7 @@ class _Reader(NamedTuple):
 
     def stamp_of_line(self, line: bytes) -> Stamp | None:
         try:
-            envelope = opened(unwrap(line, self.times), is_marked, self.times)
+            envelope = unwrap_json(unwrap(line, self.times), is_marked, self.times)
         except CutLineError:
             return None
         return self._stamp(envelope.text[:_HEADER_CHARACTERS], envelope)

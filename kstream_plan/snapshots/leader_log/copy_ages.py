@@ -66,7 +66,7 @@ def copies_since(pairs: Iterable[tuple[LoggedGeneration, LoggedGeneration | None
 def _start_times(
     generation: LoggedGeneration, previous: LoggedGeneration | None, known_starts: Mapping[str, Moment]
 ) -> dict[str, Moment]:
-    """Return when processes joined, by who was a member before; whoever comes back has started again."""
+    """Return when processes joined, by the members before; a process that comes back has started again."""
     if previous is None and generation.number != 1:
         return {}
     earlier = {} if previous is None else previous.consumers

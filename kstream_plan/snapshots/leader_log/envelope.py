@@ -74,7 +74,7 @@ class Envelope(NamedTuple):
 def unwrap(line: bytes, times: LogTimes) -> Envelope:
     """Take a line, or a part of one, out of what shippers put around it.
 
-    What is no UTF-8 is left to :func:`opened`, as the rest of a character may be in the next part; so is JSON.
+    What is no UTF-8 is left to :func:`unwrap_json`, as the rest of a character may be in the next part; so is JSON.
     """
     text = uncoloured(line.decode("utf-8", "surrogateescape"))
     host, text = _host_prefix(text)
@@ -107,7 +107,7 @@ def of_row(row: Mapping[str, Any], is_marked: Callable[[str], bool], times: LogT
     return Envelope(uncoloured(text.removesuffix("\n")), _time_of(fields, times), host, host or "", was_json=True)
 
 
-def opened(envelope: Envelope, is_marked: Callable[[str], bool], times: LogTimes) -> Envelope:
+def unwrap_json(envelope: Envelope, is_marked: Callable[[str], bool], times: LogTimes) -> Envelope:
     """Return the message of a whole line that is JSON, or JSON inside JSON; any other line as it is.
 
     Args:

@@ -95,7 +95,7 @@ class LoggedGeneration:
         )
 
     def is_numbered_by(self, message: Finished) -> bool:
-        """Tell whether an end may be its own: consumers read what the tasks read that they run from then on.
+        """Tell whether an end may be its own: consumers read the partitions of the tasks that they run from then on.
 
         One subtopology reads a topic, and the task with a partition's number reads it.
         """
@@ -321,8 +321,8 @@ class _Assembly:
 def _implied_splits(generation: LoggedGeneration) -> dict[str, Split] | None:
     """Return the splits that follow from a decision alone, of a log without any: 2.6 logs none, and excerpts may not.
 
-    They do where nobody had anything: a consumer alone gets all, and of several the first gets one task. ``None``: they
-    do not.
+    They do where no member had a task: a consumer alone gets all, and of several the first gets one task. ``None``:
+    they do not.
     """
     splits = {}
     for process_id, state in generation.clients.states.items():

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.model import Note
+from kstream_plan.model import Note, TaskId
 from kstream_plan.model.not_modelled import NEWER_UNREAD, kept_settings, newer_unread
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.leader_log.begun_rebalances import begun_after_each, is_after
@@ -263,7 +263,7 @@ def _group_of(record: Record) -> str | None:
 
 
 def _is_of_others(sign: Record, last: LoggedGeneration) -> bool:
-    """Tell whether the thread that says it is of another application, by Kafka's own names of threads."""
+    """Tell whether a message is of another application, by the name that Kafka gives its thread."""
     names = [application_of_thread(thread) for thread in (sign.thread, last.thread)]
     return None not in names and names[0] != names[1]
 
@@ -328,10 +328,13 @@ def _follows(generation: LoggedGeneration, previous: LoggedGeneration) -> bool:
     if generation.number is not None and previous.number is not None:
         return generation.number == previous.number + 1
     for process_id, split in generation.splits.items():
-        earlier = previous.splits.get(process_id)
+        previous_split = previous.splits.get(process_id)
         for consumer, owned in split.owned.items():
-            got = set(earlier.active.get(consumer, ())) - set(earlier.revoking.get(consumer, ())) if earlier else set()
-            if not set(owned) <= got:
+            assigned_before = set[TaskId]()
+            if previous_split is not None:
+                revoking = set(previous_split.revoking.get(consumer, ()))
+                assigned_before = set(previous_split.active.get(consumer, ())) - revoking
+            if not set(owned) <= assigned_before:
                 return False
     return True
 

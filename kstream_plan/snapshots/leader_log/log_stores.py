@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model.note import name_list
-from kstream_plan.snapshots.leader_log.envelope import CutLineError, Envelope, of_row, opened, texts_in, unwrap
+from kstream_plan.snapshots.leader_log.envelope import CutLineError, Envelope, of_row, texts_in, unwrap, unwrap_json
 from kstream_plan.snapshots.leader_log.lines import LONGEST_LINE_BYTES
 from kstream_plan.snapshots.leader_log.log_fields import TEXT_FIELDS, TIME_FIELDS, fields_of, is_named
 from kstream_plan.snapshots.leader_log.log_times import LogTimes
@@ -112,7 +112,7 @@ class LogStore:
         if not line.strip():
             return None
         try:
-            envelope = opened(unwrap(line, self._times), self._is_marked, self._times)
+            envelope = unwrap_json(unwrap(line, self._times), self._is_marked, self._times)
         except CutLineError:
             return None
         header = envelope.text[:_HEADER_CHARACTERS]

@@ -87,7 +87,7 @@ class Moment(NamedTuple):
 
 
 def _is_printed_again(log_moment: Moment, print_moment: Moment) -> bool:
-    """Tell whether a log was printed long after it was logged, by its own time and that of whoever printed it."""
+    """Tell whether a log was printed long after it was logged, by its own time and the time of the print."""
     is_plain = not (log_moment.zoned or log_moment.readings or log_moment.year_assumed)
     return is_plain and print_moment.us - log_moment.us > _WIDEST_ZONE + _LONGEST_DELAY
 
@@ -170,7 +170,7 @@ class LogTimes:
         return of_number(float(value)) if _EPOCH_TEXT.fullmatch(value.strip()) else self.in_text(value)
 
     def not_before(self, us: int) -> None:
-        """Know that the log was written later than this: what it says came with a release of Kafka."""
+        """Note that the log was written later than this: its wording came with a release of Kafka."""
         self._earliest_us = max(self._earliest_us, us - _DAY)
 
     def see(self, text: str) -> None:

@@ -30,7 +30,7 @@ class Members:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What the assignor decided, what it decided it from, and whether it wants a probing rebalance."""
+    """The assignor's decision, its input, and whether it wants a probing rebalance."""
 
     clients: Clients
     has_probe: bool

@@ -157,7 +157,7 @@ def thread_of(header: str) -> str | None:
 
 @dataclass(slots=True)
 class Draft(ABC):
-    """A message of which more lines may be to come; ``whole`` tells.
+    """A message that more lines may complete, unless it is ``whole``.
 
     Attributes:
         header: what stands before the message in its first line.
@@ -255,7 +255,7 @@ class _DecidedDraft(Draft):
 
 @dataclass(slots=True)
 class _Entries(Draft):
-    """A message of several entries, each of which can be told by what it looks like, on lines of their own or not.
+    """A message of several entries, on lines of their own or not; each is recognized by its form.
 
     ``pieces`` are those of an entry that goes on in the next line.
     """

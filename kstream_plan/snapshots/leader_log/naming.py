@@ -98,7 +98,7 @@ def _by_thread(threads: Mapping[str, Sequence[str]], names: Mapping[str, set[str
 
 
 def _by_file(threads: Mapping[str, Sequence[str]], files: Mapping[str, set[str]]) -> dict[str, str]:
-    """Name processes after the files that hold nobody else's lines, if there are several files."""
+    """Name processes after the files that hold only their lines, if there are several files."""
     if len({file for names in files.values() for file in names}) < 2:
         return {}
     files_by_process = _by_thread(threads, files)

@@ -21,9 +21,9 @@ from kstream_plan.snapshots.leader_log.envelope import (
     Envelope,
     has_level,
     is_empty,
-    opened,
     starts_a_record,
     unwrap,
+    unwrap_json,
 )
 from kstream_plan.snapshots.leader_log.grammar import GrammarError
 from kstream_plan.snapshots.leader_log.lines import LogLine, LogLines, text_blocks
@@ -139,7 +139,7 @@ class _Reader:
             yield from self._of_line(line, lines, split)
         for whole in split.rest():
             yield from self._read(whole)
-        yield from self._closed(self._open)
+        yield from self._close_messages(self._open)
         yield from self._ends(map(self._header, lines.newest))
 
     def of_store(self, records: Iterator[StoredRecord]) -> Iterator[Record]:
@@ -152,7 +152,7 @@ class _Reader:
                 thread = _thread_in(envelope.text[:_LONGEST_HEAD])
                 newest[thread] = max(envelope.moment, newest.get(thread, envelope.moment))
             yield from self._read(WholeLine(envelope, number, b""), unit)
-        yield from self._closed(self._open)
+        yield from self._close_messages(self._open)
         yield from self._ends((moment, thread) for thread, moment in newest.items())
 
     def _ends(self, lines: Iterable[tuple[Moment | None, str | None]]) -> Iterator[Record]:
@@ -198,9 +198,9 @@ class _Reader:
         if heads and (draft is None or not draft.has_head):
             yield self._gap(place, "its beginning is missing")
         if draft is None:
-            yield from self._continued(envelope)
+            yield from self._continue_message(envelope)
             return
-        yield from self._closed(
+        yield from self._close_messages(
             [open_message for open_message in self._open if open_message.envelope.stream == envelope.stream]
         )
         message = _Open(draft, envelope, place)
@@ -217,7 +217,7 @@ class _Reader:
         Raises:
             CutLineError: it is damaged JSON.
         """
-        envelope = opened(line.envelope, is_marked, self._times)
+        envelope = unwrap_json(line.envelope, is_marked, self._times)
         first_envelope = self._beginning(envelope, line.previous_line)
         if first_envelope is None:
             return envelope, line.number
@@ -233,7 +233,7 @@ class _Reader:
         if not previous_line or envelope.was_json or has_time or not is_marked(envelope.text):
             return None
         try:
-            first = opened(
+            first = unwrap_json(
                 unwrap(previous_line, self._times) if isinstance(previous_line, bytes) else previous_line,
                 is_marked,
                 self._times,
@@ -247,7 +247,7 @@ class _Reader:
         """Tell whether a line has a time and no level: Java's own logger puts that on the next one."""
         return self._times.in_text(text[:_HEADER_CHARACTERS]) is not None and not has_level(text)
 
-    def _continued(self, envelope: Envelope) -> Iterator[Record]:
+    def _continue_message(self, envelope: Envelope) -> Iterator[Record]:
         """Give a line to the message that it belongs to; one that begins a record ends those of its source."""
         for open_message in reversed(self._open):
             if open_message.takes(envelope):
@@ -255,20 +255,20 @@ class _Reader:
                     self._open.remove(open_message)
                     yield self._record(open_message)
                 return
-        ended = [
+        ended_messages = [
             open_message
             for open_message in self._open
             if open_message.envelope.stream == envelope.stream
             and (open_message.draft.ends_with_the_record or _starts_another(envelope.text))
         ]
-        yield from self._closed(ended)
+        yield from self._close_messages(ended_messages)
         for open_message in self._open:
             open_message.gap += 1
-        yield from self._closed([open_message for open_message in self._open if open_message.gap > MAX_GAP])
+        yield from self._close_messages([open_message for open_message in self._open if open_message.gap > MAX_GAP])
 
-    def _closed(self, ended: list[_Open]) -> Iterator[Record]:
+    def _close_messages(self, ended_messages: list[_Open]) -> Iterator[Record]:
         """Yield messages that nothing comes to any more."""
-        for open_message in list(ended):
+        for open_message in list(ended_messages):
             self._open.remove(open_message)
             if open_message.draft.ends_with_the_record:
                 yield self._record(open_message)
@@ -293,7 +293,7 @@ class _Reader:
         return Record(Gap(reason), moment, place, thread_of(open_message.draft.header), envelope.host, envelope.stream)
 
     def _heard_before(self, record: Record) -> bool:
-        """Tell whether a record says again, as every rebalance makes it, where a thread is."""
+        """Tell whether a record repeats where a thread is, as one does after every rebalance."""
         if not isinstance(record.message, Heard):
             return False
         voice = (record.thread, record.host)
@@ -304,7 +304,7 @@ class _Reader:
     def _header(self, line: bytes) -> tuple[Moment | None, str | None]:
         """Return when a line was logged, and the stream thread that it names."""
         try:
-            envelope = opened(unwrap(line, self._times), is_marked, self._times)
+            envelope = unwrap_json(unwrap(line, self._times), is_marked, self._times)
         except CutLineError:
             return None, None
         moment = self._times.logged_at(envelope.text[:_HEADER_CHARACTERS], envelope.moment)

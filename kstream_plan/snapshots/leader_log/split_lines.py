@@ -46,7 +46,7 @@ class WholeLine(NamedTuple):
 
 @dataclass(slots=True)
 class _PartialLine:
-    """A line of which more parts are to come; ``last`` is the number of the last one so far."""
+    """A line whose last part is still to come; ``last`` is the number of the last line so far."""
 
     first: WholeLine
     last: int

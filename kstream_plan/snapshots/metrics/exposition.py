@@ -144,18 +144,18 @@ def text_sources(paths: Sequence[str], stdin: BinaryIO | None, now_ms: int | Non
 
 
 def holds_metrics(path: str) -> bool:
-    """Tell whether a file is Prometheus text, by how it begins; of what is no file or cannot be read, it is not."""
+    """Tell whether a path is a file of Prometheus text that can be read, by its beginning."""
     if not os.path.isfile(path):
         return False
     try:
-        with opened(TextSource(path, None, None)) as file:
+        with open_text(TextSource(path, None, None)) as file:
             return _METRICS_BEGIN.search(file.read(_LONGEST_LINE)) is not None
     except SnapshotError:
         return False
 
 
 @contextmanager
-def opened(source: TextSource) -> Iterator[IO[bytes]]:
+def open_text(source: TextSource) -> Iterator[IO[bytes]]:
     """Open what is plain or gzip, whatever it is called; what goes wrong on the way is told as an error of the file."""
     place = printable(source.name)
     try:
@@ -199,7 +199,7 @@ def expanded(path: str) -> list[str]:
 def _read(source: TextSource) -> Exposition | None:
     """Read one file; ``None`` if it is the answer of Micrometer's endpoint that it has failed."""
     reading = _Reading(source.name)
-    with opened(source) as file:
+    with open_text(source) as file:
         for number, line in enumerate(_lines(file, source.name), start=1):
             if not reading.has_begun and _MICROMETER_FAILED in line:
                 return None

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.metrics.exposition import TextSource, opened, text_sources
+from kstream_plan.snapshots.metrics.exposition import TextSource, open_text, text_sources
 from kstream_plan.snapshots.metrics.names import normal_topic
 from kstream_plan.snapshots.metrics.scrapes import TopicPartition
 from kstream_plan.snapshots.rows.fields import printable, shown
@@ -148,7 +148,7 @@ def read_offsets(
 
 def _read(source: TextSource, kind: OffsetKind) -> Iterator[OffsetSet]:
     place = printable(source.name)
-    with opened(source) as file:
+    with open_text(source) as file:
         content = file.read()
     try:
         text = content.decode("utf-8-sig")

@@ -143,8 +143,8 @@ def seats_of(
     changelogs: dict[str, list[TopicPartition]] = {}
     sources, not_changelogs, assumed = set[TopicPartition](), set[str](), set[str]()
     reuses = reuses_sources(row.get("config") or {})
-    for item in row.get("tasks") or ():
-        task = TaskId.parse(item["task_id"])
+    for task_row in row.get("tasks") or ():
+        task = TaskId.parse(task_row["task_id"])
         left_over, reread = set[str](), set(restored_topics)
         for store, topic in _tables_of(task, topology):
             changelog_of_store = normal_topic(changelog_topic(application_id, task.topology_name, store))
@@ -155,20 +155,20 @@ def seats_of(
                 assumed.add(topic)
         not_changelogs |= left_over
         partitions = [
-            (partition["topic"], partition["partition"]) for partition in item.get("changelog_partitions") or ()
+            (partition["topic"], partition["partition"]) for partition in task_row.get("changelog_partitions") or ()
         ]
-        if not partitions and item.get("stateful") is not False:
+        if not partitions and task_row.get("stateful") is not False:
             names = _stores_of(task, topology, stores)
             topics = [changelog_topic(application_id, task.topology_name, store) for store in names]
             partitions = [(topic, task.partition) for topic in topics if normal_topic(topic) in published]
         changelog = [
             (normal_topic(topic), number) for topic, number in partitions if normal_topic(topic) not in left_over
         ]
-        read = _read_by(item, topology)
+        read = _read_by(task_row, topology)
         changelog += sorted(partition for partition in read if partition[0] in reread and partition not in changelog)
         sources |= read
         if changelog:
-            changelogs[item["task_id"]] = changelog
+            changelogs[task_row["task_id"]] = changelog
     tasks = {partition: task_id for task_id, partitions in changelogs.items() for partition in partitions}
     instances: Sequence[Row] = row["instances"]
     return Seats(
@@ -189,12 +189,12 @@ def seats_of(
     )
 
 
-def _read_by(item: Row, topology: Topology | None) -> set[TopicPartition]:
+def _read_by(task_row: Row, topology: Topology | None) -> set[TopicPartition]:
     """Return the partitions that a task reads, topics with underscores for dots."""
-    task = TaskId.parse(item["task_id"])
+    task = TaskId.parse(task_row["task_id"])
     subtopology = _subtopology(task, topology)
     topics = () if subtopology is None else subtopology.source_topics
-    partitions = item.get("source_partitions") or ()
+    partitions = task_row.get("source_partitions") or ()
     sources = {(normal_topic(partition["topic"]), partition["partition"]) for partition in partitions}
     return sources | {(normal_topic(topic), task.partition) for topic in topics}
 

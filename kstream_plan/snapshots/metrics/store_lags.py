@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.metrics.exposition import opened, text_sources
+from kstream_plan.snapshots.metrics.exposition import open_text, text_sources
 from kstream_plan.snapshots.rows.fields import printable, shown
 from kstream_plan.snapshots.rows.json_text import parse_json
 
@@ -43,7 +43,7 @@ def read_store_lags(
     lags_of_instances = []
     for source in text_sources(paths, stdin, now_ms):
         file_name = printable(source.name)
-        with opened(source) as file:
+        with open_text(source) as file:
             content = file.read()
         try:
             document = parse_json(content)

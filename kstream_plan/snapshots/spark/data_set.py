@@ -38,7 +38,7 @@ class DataSet:
 
         Raises:
             KstreamPlanError: there is something, and it is not to be, or must not be, overwritten.
-            SparkError: nobody can tell.
+            SparkError: it is unknown.
         """
         with explained({}, writing_failure(self._name)):
             if not self._files.exists(self._path):

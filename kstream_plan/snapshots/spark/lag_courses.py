@@ -198,7 +198,7 @@ def _series(copies: DataFrame) -> DataFrame:
 
 
 def _of_copies(copies: DataFrame) -> DataFrame:
-    """Return first and last of every copy; what it restored is what was written, and by how much its lag fell."""
+    """Return the first and last lag of every copy, and the records that were written meanwhile."""
     return copies.groupBy("application_id", "process", "task_id").agg(
         F.expr(_LAST.format("behind")).alias("last"),
         F.expr(_FIRST.format("behind")).alias("first"),

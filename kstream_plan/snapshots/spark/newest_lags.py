@@ -181,7 +181,7 @@ def _rows_of_stores(
 
 
 def _collect(rows: DataFrame, frame: Frame, step_us: int | None, rows_by_store: dict[_StoreKey, list[Any]]) -> None:
-    """Collect the newest row of every store and its last points; only with steps they hang on ``newest_us``."""
+    """Collect the newest row of every store and its last points; with steps they depend on ``newest_us``."""
     keys = WRITTEN if step_us is None else (*WRITTEN, "newest_us")
     points = _LAST_POINTS if step_us is None else _LAST_OF_STEPS.format(step_us=step_us)
     point = F.struct("at", *(F.expr(sql).alias(name) for name, sql in POINT.items()))

@@ -15,26 +15,26 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
 
 @contextmanager
 def signals_afterwards() -> Iterator[None]:
-    """Let signals wait: a process whose start they interrupt is known to nobody, and would be left behind."""
+    """Let signals wait: a process whose start they interrupt would be left behind."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    got: list[signal.Signals] = []
+    pending_signals: list[signal.Signals] = []
     handlers = {number: handler for number in _ENDING if callable(handler := signal.getsignal(number))}
     for number in handlers:
-        signal.signal(number, lambda number, _frame: got.append(signal.Signals(number)))
+        signal.signal(number, lambda number, _frame: pending_signals.append(signal.Signals(number)))
     try:
         yield
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-        for number in got:
+        for number in pending_signals:
             signal.raise_signal(number)
 
 
 @contextmanager
 def interrupts_as_before() -> Iterator[None]:
-    """Undo that Spark takes interrupts for itself: in its hands they come with errors of what they interrupted."""
+    """Put back the handler of interrupts that Spark replaces: with Spark's, errors of the interrupted work come too."""
     handler = signal.getsignal(signal.SIGINT)
     try:
         yield
@@ -45,7 +45,7 @@ def interrupts_as_before() -> Iterator[None]:
 
 @contextmanager
 def ended_by_signal() -> Iterator[None]:
-    """Let SIGTERM end what was started too, where nobody else handles it."""
+    """Let SIGTERM end the started processes too, where no other handler is set."""
     is_ours = (
         threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     )

@@ -92,7 +92,7 @@ def file_column() -> Column:
 def _elements(text: Column) -> Column:
     """Return the elements of a top-level array as JSON texts; what is no (whole) array is one text as it stands.
 
-    So is what is no UTF-8: Spark would put other characters in its place, and nobody would know.
+    So is what is no UTF-8: Spark would put other characters in its place without a word.
     """
     unmarked = F.ltrim(text, F.expr("'\ufeff'"))  # a byte order mark is no JSON
     null = F.expr("'null'")
@@ -186,12 +186,12 @@ def explained(
     try:
         yield
     except Exception as error:
-        ended = why_java_ended(java_process())
-        if ended is not None:
-            raise ended from None
-        full = no_room(error) if isinstance(error, OSError) else None
-        if full is not None:
-            raise full from None
+        java_error = why_java_ended(java_process())
+        if java_error is not None:
+            raise java_error from None
+        disk_error = no_room(error) if isinstance(error, OSError) else None
+        if disk_error is not None:
+            raise disk_error from None
         if not isinstance(error, PySparkException | Py4JError):
             raise
         raise failure(f"{error}\n{java_stack_trace(error)}", names) from None
