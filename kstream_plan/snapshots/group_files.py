@@ -66,9 +66,9 @@ class GroupFiles(NamedTuple):
         Raises:
             SnapshotError: one does not.
         """
-        missing = next(filter(_is_missing, self.paths), None)
-        if missing is not None:
-            raise SnapshotError("does not exist", where=printable(missing) or "''", fix="check the path")
+        missing_path = next(filter(_is_missing, self.paths), None)
+        if missing_path is not None:
+            raise SnapshotError("does not exist", where=printable(missing_path) or "''", fix="check the path")
 
 
 def group_files(texts: Sequence[str]) -> GroupFiles:
@@ -83,14 +83,14 @@ def group_files(texts: Sequence[str]) -> GroupFiles:
     paths = [path for _, path in marked]
     places = {kind: f"{kind}={path}" for kind, path in marked if kind is not None}
     for kind, path in marked:
-        for told in _kinds_in(path) if kind is None else ():
-            places.setdefault(told, path)
+        for kind_in_file in _kinds_in(path) if kind is None else ():
+            places.setdefault(kind_in_file, path)
     if len(places) > 1:
         (kind, place), (other_kind, other_place), *_ = places.items()
-        what = f"{_name(place)} is {kind.text}, {_name(other_place)} is {other_kind.text}"
+        problem = f"{_name(place)} is {kind.text}, {_name(other_place)} is {other_kind.text}"
         if place == other_place:
-            what = f"{_name(place)} holds {kind.text}, and {other_kind.text}"
-        raise UsageError(f"{what}: they are two sources", fix=f"give one of them, or say what counts: {kind}=FILE")
+            problem = f"{_name(place)} holds {kind.text}, and {other_kind.text}"
+        raise UsageError(f"{problem}: they are two sources", fix=f"give one of them, or say what counts: {kind}=FILE")
     return GroupFiles(next(iter(places), GroupFile.LEADER_LOG), paths)
 
 

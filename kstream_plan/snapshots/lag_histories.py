@@ -61,14 +61,14 @@ def read_lag_courses(
         SparkError: Spark or Java cannot be started or gave up.
         UsageError: ``as_of`` is no time, or no path is given.
     """
-    wanted = selection(application_ids, as_of)
+    row_selection = selection(application_ids, as_of)
     if not paths:
         raise UsageError("no lag rows are given", fix="name files, folders or globs, or - for standard input")
-    found = check_paths(paths)
-    skipped = [file for file in found.local if is_of_another_kind(file)]
-    to_read = found._replace(local=tuple(file for file in found.local if file not in skipped))
+    sources = check_paths(paths)
+    skipped = [file for file in sources.local if is_of_another_kind(file)]
+    to_read = sources._replace(local=tuple(file for file in sources.local if file not in skipped))
     if not any(to_read):  # the error says what is wrong with each
-        to_read = found
+        to_read = sources
     with reading_within(), temporary_folder() as folder:
         files = look_into(to_read, Path(folder, "lags"), stdin, keep_going=False)
         from kstream_plan.snapshots.spark.session import open_session  # noqa: PLC0415 - loads Spark
@@ -82,24 +82,24 @@ def read_lag_courses(
 
             inputs, _ = all_inputs(spark.sparkContext, files, keep_going=False)
             lag_files = LagFiles(spark, inputs)
-            known = known_applications(lag_files, wanted.as_of_us)
-            missing = wanted.missing(known.newest_us)
-            if missing or not known.newest_us:
-                raise _nothing_found(paths, missing, sorted(known.newest_us), wanted.as_of_us)
-            newest = {app: at for app, at in sorted(known.newest_us.items()) if wanted.wants(app)}
+            applications = known_applications(lag_files, row_selection.as_of_us)
+            unmatched = row_selection.missing(applications.newest_us)
+            if unmatched or not applications.newest_us:
+                raise _nothing_found(paths, unmatched, sorted(applications.newest_us), row_selection.as_of_us)
+            newest = {app: at_us for app, at_us in sorted(applications.newest_us.items()) if row_selection.wants(app)}
             courses = lag_courses(spark, lag_files, newest, over_ms * 1000)
-            return LagCourses(courses, known.passed_over, [file.name for file in skipped])
+            return LagCourses(courses, applications.passed_over, [file.name for file in skipped])
 
 
 def _nothing_found(
-    paths: Sequence[str], missing: Sequence[str], known: Sequence[str], as_of_us: int | None
+    paths: Sequence[str], unmatched: Sequence[str], known_ids: Sequence[str], as_of_us: int | None
 ) -> SnapshotError:
-    at = "" if as_of_us is None else f" at or before {format_time(as_of_us // 1000)}"
-    where = printable(name_list(["standard input" if path == STDIN else path for path in paths]))
-    if missing and known:
-        there = name_list(list(map(shown, known)), 6)
-        what = f"no application matches {shown(missing[0])} with a lag row{at}"
-        return SnapshotError(what, where=where, fix=f"the input holds {there}")
-    what = f"holds no lag row with application_id, process_id, task_id and captured_at{at}"
-    fix = "check --as-of" if at else "give lag rows, see: kstream-plan schema lags"
-    return SnapshotError(what, where=where, fix=fix)
+    limit_text = "" if as_of_us is None else f" at or before {format_time(as_of_us // 1000)}"
+    place = printable(name_list(["standard input" if path == STDIN else path for path in paths]))
+    if unmatched and known_ids:
+        known_names = name_list(list(map(shown, known_ids)), 6)
+        problem = f"no application matches {shown(unmatched[0])} with a lag row{limit_text}"
+        return SnapshotError(problem, where=place, fix=f"the input holds {known_names}")
+    problem = f"holds no lag row with application_id, process_id, task_id and captured_at{limit_text}"
+    fix = "check --as-of" if limit_text else "give lag rows, see: kstream-plan schema lags"
+    return SnapshotError(problem, where=place, fix=fix)

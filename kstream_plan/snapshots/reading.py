@@ -99,8 +99,8 @@ def read(
         SparkError: Spark or Java cannot be started or gave up.
         UsageError: ``as_of`` is no time, no path is given, or standard input is given twice.
     """
-    wanted = selection(application_ids, as_of)
-    snapshot_paths, lag_paths = _checked(paths, lags)
+    row_selection = selection(application_ids, as_of)
+    snapshot_paths, lag_paths = _check_arguments(paths, lags)
     with reading_within(), temporary_folder() as folder:
         snapshots = look_into(snapshot_paths, Path(folder, "snapshots"), stdin, keep_going)
         histories = look_into(lag_paths, Path(folder, "lags"), stdin, keep_going=False)
@@ -111,13 +111,13 @@ def read(
         with open_context(
             master, spark_conf, java_home=java_home, debug=debug, little_work=little_work, sql=sql
         ) as context:
-            found = _snapshot_rows(context, snapshots, wanted, keep_going)
+            snapshot_rows = _snapshot_rows(context, snapshots, row_selection, keep_going)
             if lags:
-                found = _with_lags(context, histories, found, lags_tolerance_ms, rates_over_ms)
-            with meanwhile(len(found.rows), context):
-                by_application, broken = _by_application(found.rows), found.errors
-                del found  # a row lives no longer than until its snapshot is made
-                outcomes = _outcomes(by_application, broken, lags_as_reported, measured, keep_going)
+                snapshot_rows = _with_lags(context, histories, snapshot_rows, lags_tolerance_ms, rates_over_ms)
+            with meanwhile(len(snapshot_rows.rows), context):
+                by_application, errors = _by_application(snapshot_rows.rows), snapshot_rows.errors
+                del snapshot_rows  # a row lives no longer than until its snapshot is made
+                outcomes = _outcomes(by_application, errors, lags_as_reported, measured, keep_going)
                 return tuple(outcomes) if then is None else tuple(then(outcomes, context))
 
 
@@ -137,8 +137,9 @@ class Files(NamedTuple):
     @property
     def without_sql(self) -> bool:
         """Whether they are read sooner without Spark SQL."""
-        few = self.little and len(self.inputs) <= A_FEW
-        return few and all(file.form is not Form.PARQUET or has_plain_columns(file.path) for file in self.inputs)
+        if not self.little or len(self.inputs) > A_FEW:
+            return False
+        return all(file.form is not Form.PARQUET or has_plain_columns(file.path) for file in self.inputs)
 
 
 class _SnapshotRow(NamedTuple):
@@ -160,7 +161,7 @@ class _SnapshotRow(NamedTuple):
         """What stands for its application, or for its file if that is unknown."""
         return self.key, "" if self.key else self.file
 
-    def parsed(self) -> Row:
+    def parse(self) -> Row:
         """Return what is in the row.
 
         Raises:
@@ -173,17 +174,17 @@ class _SnapshotRow(NamedTuple):
             raise
 
 
-class _Found(NamedTuple):
+class _SnapshotRows(NamedTuple):
     """The rows that count, and what is wrong with others."""
 
     rows: Sequence[_SnapshotRow]
     errors: Sequence[SnapshotError]
 
 
-def _checked(paths: Sequence[str], lags: Sequence[str]) -> tuple[Paths, Paths]:
-    for given in (paths, lags):
-        if isinstance(given, str):
-            raise UsageError(f"{given!r} is one path, and several may be given", fix=f"give a list: [{given!r}]")
+def _check_arguments(paths: Sequence[str], lags: Sequence[str]) -> tuple[Paths, Paths]:
+    for argument in (paths, lags):
+        if isinstance(argument, str):
+            raise UsageError(f"{argument!r} is one path, and several may be given", fix=f"give a list: [{argument!r}]")
     if not paths:
         raise UsageError("no snapshot is given", fix="name files, folders or globs, or - for standard input")
     snapshot_paths, lag_paths = check_paths(paths), check_paths(lags)
@@ -193,7 +194,7 @@ def _checked(paths: Sequence[str], lags: Sequence[str]) -> tuple[Paths, Paths]:
 
 
 def look_into(paths: Paths, folder: Path, stdin: BinaryIO | None, keep_going: bool) -> Files:
-    """Look into the files before Spark starts; what it cannot open as it is gets another name in ``folder``.
+    """Look into the files before Spark starts; one that it cannot open as it is gets another name in ``folder``.
 
     Raises:
         SnapshotError: a file cannot be read, unless it is to ``keep_going``.
@@ -223,7 +224,7 @@ def _unpacked_size(file: Input) -> int:
     return Path(file.path).stat().st_size * _UNPACKED[file.form] * (_UNZIPPED if file.path.endswith(".gz") else 1)
 
 
-def _snapshot_rows(context: SparkContext, files: Files, wanted: Selection, keep_going: bool) -> _Found:
+def _snapshot_rows(context: SparkContext, files: Files, row_selection: Selection, keep_going: bool) -> _SnapshotRows:
     from kstream_plan.snapshots.spark.newest_snapshots import (  # noqa: PLC0415 - Spark
         known_applications,
         newest_little_snapshots,
@@ -236,9 +237,9 @@ def _snapshot_rows(context: SparkContext, files: Files, wanted: Selection, keep_
     while inputs:
         try:
             if files.without_sql or all(file.long_rows for file in inputs):
-                texts = newest_little_snapshots(context, inputs, wanted)
+                texts = newest_little_snapshots(context, inputs, row_selection)
             else:
-                texts = newest_snapshots(sql_session(context), inputs, wanted)
+                texts = newest_snapshots(sql_session(context), inputs, row_selection)
             break
         except BrokenFileError as error:
             if not keep_going or all(file.name != error.name for file in inputs):
@@ -251,12 +252,12 @@ def _snapshot_rows(context: SparkContext, files: Files, wanted: Selection, keep_
         )
         for text in texts
     ]
-    found = {row.key for row in rows} | {error.application_id or "" for error in errors}
-    missing = wanted.missing(found)
-    if missing or not (rows or errors):
-        known = known_applications(sql_session(context), inputs) if inputs else []
-        errors += wanted.nothing_found(missing, known, [file.name for file in inputs])
-    return _Found(rows, errors)
+    application_ids = {row.key for row in rows} | {error.application_id or "" for error in errors}
+    unmatched = row_selection.missing(application_ids)
+    if unmatched or not (rows or errors):
+        known_ids = known_applications(sql_session(context), inputs) if inputs else []
+        errors += row_selection.nothing_found(unmatched, known_ids, [file.name for file in inputs])
+    return _SnapshotRows(rows, errors)
 
 
 def all_inputs(context: SparkContext, files: Files, keep_going: bool) -> tuple[list[Input], list[SnapshotError]]:
@@ -271,31 +272,31 @@ def all_inputs(context: SparkContext, files: Files, keep_going: bool) -> tuple[l
         from kstream_plan.snapshots.spark.remote import remote_inputs  # noqa: PLC0415 - loads Spark
         from kstream_plan.snapshots.spark.session import sql_session  # noqa: PLC0415 - loads Spark
 
-        remote, broken = remote_inputs(sql_session(context), files.remote)
-        if broken and not keep_going:
-            raise broken[0]
+        remote, remote_errors = remote_inputs(sql_session(context), files.remote)
+        if remote_errors and not keep_going:
+            raise remote_errors[0]
         inputs += remote
-        errors += broken
+        errors += remote_errors
     return inputs, errors
 
 
 def _with_lags(
-    context: SparkContext, files: Files, found: _Found, tolerance_ms: int, rates_over_ms: int | None
-) -> _Found:
+    context: SparkContext, files: Files, snapshot_rows: _SnapshotRows, tolerance_ms: int, rates_over_ms: int | None
+) -> _SnapshotRows:
     """Put the lag snapshots' rows beside the snapshots they are about."""
     from kstream_plan.snapshots.spark.newest_lags import newest_lags  # noqa: PLC0415 - loads Spark
     from kstream_plan.snapshots.spark.session import sql_session  # noqa: PLC0415 - loads Spark
 
     inputs, _ = all_inputs(context, files, keep_going=False)
-    errors, wanted, broken = list(found.errors), {}, set()
-    for row in found.rows:
+    errors, requests, broken_groups = list(snapshot_rows.errors), {}, set()
+    for row in snapshot_rows.rows:
         try:
-            parsed = row.parsed()
-            wanted[row.key] = lags_wanted(parsed, _limit_us(parsed, tolerance_ms), rates_over_ms)
+            content = row.parse()
+            requests[row.key] = lags_wanted(content, _limit_us(content, tolerance_ms), rates_over_ms)
         except SnapshotError as error:
             errors.append(error)
-            broken.add(row.group)
-    texts, earliest = newest_lags(sql_session(context), inputs, wanted, rates_over_ms)
+            broken_groups.add(row.group)
+    texts, earliest = newest_lags(sql_session(context), inputs, requests, rates_over_ms)
     by_key: dict[str, list[LagText]] = defaultdict(list)
     for text in texts:
         if text.application_id is None:
@@ -303,8 +304,8 @@ def _with_lags(
         else:
             by_key[text.application_id].append(text)
     rows = []
-    for row in found.rows:
-        if row.group in broken:
+    for row in snapshot_rows.rows:
+        if row.group in broken_groups:
             continue
         try:
             history = lag_history(by_key[row.key], earliest.get(row.key))
@@ -314,7 +315,7 @@ def _with_lags(
         except SnapshotError as error:
             error.application_id = row.key
             errors.append(error)
-    return _Found(rows, errors)
+    return _SnapshotRows(rows, errors)
 
 
 def _limit_us(row: Row, tolerance_ms: int) -> int | None:
@@ -336,7 +337,7 @@ def _outcomes(
     by_application: dict[tuple[str, str], list[_SnapshotRow]],
     errors: Sequence[SnapshotError],
     lags_as_reported: bool,
-    measured: Measurements | None,
+    measurements: Measurements | None,
     keep_going: bool,
 ) -> Iterator[Outcome]:
     """Yield what comes of the rows of each application, which are gone then.
@@ -347,7 +348,7 @@ def _outcomes(
 
     def outcome_of(group: tuple[str, str]) -> Outcome:
         try:
-            return _only_snapshot(by_application.pop(group), lags_as_reported, measured)
+            return _only_snapshot(by_application.pop(group), lags_as_reported, measurements)
         except SnapshotError as error:
             return error
 
@@ -363,58 +364,60 @@ def _outcomes(
         yield outcome
 
 
-def _only_snapshot(rows: Sequence[_SnapshotRow], lags_as_reported: bool, measured: Measurements | None) -> Snapshot:
-    parsed = [row.parsed() for row in rows]
-    snapshots = [_read_row(row, item, lags_as_reported) for row, item in zip(rows, parsed, strict=True)]
+def _only_snapshot(rows: Sequence[_SnapshotRow], lags_as_reported: bool, measurements: Measurements | None) -> Snapshot:
+    contents = [row.parse() for row in rows]
+    snapshots = [_read_row(row, content, lags_as_reported) for row, content in zip(rows, contents, strict=True)]
     if len(snapshots) == 1:
-        if measured is None:
+        if measurements is None:
             return snapshots[0]
-        return _measured_snapshot(rows[0], parsed[0], lags_as_reported, measured)
+        return _measured_snapshot(rows[0], contents[0], lags_as_reported, measurements)
     application_id = snapshots[0].state.group.application_id
-    at = snapshots[0].captured_at or "no time"
+    captured_at = snapshots[0].captured_at or "no time"
     files = " and ".join(sorted({printable(row.file) for row in rows}))
-    what = f"has {len(rows)} snapshots of {at}, generation {snapshots[0].state.generation}"
+    problem = f"has {len(rows)} snapshots of {captured_at}, generation {snapshots[0].state.generation}"
     fix = "keep one of them"
     raise SnapshotError(
-        what, where=f"{files}: application {shown(application_id)}", fix=fix, application_id=application_id
+        problem, where=f"{files}: application {shown(application_id)}", fix=fix, application_id=application_id
     )
 
 
-def _read_row(row: _SnapshotRow, parsed: Row, lags_as_reported: bool) -> Snapshot:
-    is_counted = bool(row.older) and parsed.get("generation") is None  # as a history's are, from 0
-    found = snapshot_from_row(
-        {**parsed, "generation": row.older} if is_counted else parsed,
+def _read_row(row: _SnapshotRow, content: Row, lags_as_reported: bool) -> Snapshot:
+    is_counted = bool(row.older) and content.get("generation") is None  # as a history's are, from 0
+    snapshot = snapshot_from_row(
+        {**content, "generation": row.older} if is_counted else content,
         row.file,
         lags=row.lags,
         lags_as_reported=lags_as_reported,
         config_as_text=row.config_as_text,
     )
     if row.lags is None:
-        found = with_no_closer(found, _earlier(row, found))
-    return replace(found, older=row.older)
+        snapshot = with_no_closer(snapshot, _earlier(row, snapshot))
+    return replace(snapshot, older=row.older)
 
 
 def _earlier(row: _SnapshotRow, newest: Snapshot) -> list[Snapshot]:
     """Read the rows before a row, if copies are behind in it; what cannot be read does not matter."""
-    found: list[Snapshot] = []
+    snapshots: list[Snapshot] = []
     if not copies_behind(newest):
-        return found
+        return snapshots
     for text in row.earlier:
         try:
             earlier = parse_row(text, row.file)
-            found.append(snapshot_from_row(earlier, row.file, lags_as_reported=True, config_as_text=row.config_as_text))
+            snapshots.append(
+                snapshot_from_row(earlier, row.file, lags_as_reported=True, config_as_text=row.config_as_text)
+            )
         except SnapshotError:
             continue
-    return found
+    return snapshots
 
 
-def _measured_snapshot(row: _SnapshotRow, parsed: Row, lags_as_reported: bool, measured: Measurements) -> Snapshot:
+def _measured_snapshot(row: _SnapshotRow, content: Row, lags_as_reported: bool, measurements: Measurements) -> Snapshot:
     """Read a row, which can be read, with the lags that were measured."""
     from kstream_plan.snapshots.metrics.overlay import with_measured_lags  # noqa: PLC0415 - not without --metrics
 
-    found = with_measured_lags(parsed, measured)
-    snapshot = _read_row(row, found.row, lags_as_reported)
-    return replace(snapshot, warnings=(*found.warnings, *snapshot.warnings))
+    overlay = with_measured_lags(content, measurements)
+    snapshot = _read_row(row, overlay.row, lags_as_reported)
+    return replace(snapshot, warnings=(*overlay.warnings, *snapshot.warnings))
 
 
 def nameless_lag_row(text: LagText) -> SnapshotError:
@@ -438,7 +441,7 @@ def lag_history(texts: Sequence[LagText], earliest_us: int | None) -> LagHistory
     Raises:
         SnapshotError: a row is no JSON object.
     """
-    rows = [HistoryRow(parse_row(text.text, text.file), text.file, text.twice) for text in texts]
+    rows = [HistoryRow(parse_row(text.text, text.file), text.file, text.has_duplicate) for text in texts]
     stores = [
         StoreHistory(
             text.process_id or "",

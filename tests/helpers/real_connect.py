@@ -116,7 +116,7 @@ class Workers:
                 last = read_connect_logs(self.logs)[-1]
             except SnapshotError:  # nobody has joined yet, or a line is not whole
                 return None
-            over = not last.delay_ms and not last.unrun and last.problem is None
+            over = not last.delay_ms and not last.unassigned_count and last.problem is None
             return last if last.generation >= number and (over or not is_over) else None
 
         return until(found, f"generation {number}", poll_seconds=0.3)

@@ -129,7 +129,7 @@ def _ends_with(plan: Plan) -> Counter[int]:
 def test_a_join_goes_as_the_snapshot_before_it_says(seen: Seen) -> None:
     plan = _planned(_entry(seen, seen.one), Join(at_ms=0, instances=(worker("new"),)))
     first, second = (_entry(seen, seen.one + number) for number in (1, 2))
-    assert _counts(plan) == [(first.lost, 0, first.unrun), (0, second.given, 0)]
+    assert _counts(plan) == [(first.stopped_count, 0, first.unassigned_count), (0, second.started_count, 0)]
     assert seen.two == seen.one + 2
     # what one worker alone has to give up does not hang on the other's id
     leader = _entry(seen, seen.one).leader
@@ -163,7 +163,8 @@ def test_a_crash_and_a_return_go_as_the_snapshot_before_them_says(seen: Seen) ->
     happened = [entry for entry in seen.entries if entry.generation > seen.two]
     # a worker that is lost does not say that it has stopped
     assert [(stops, starts, unrun) for stops, starts, unrun in _counts(plan)] == [
-        (0 if entry is crash else entry.lost, entry.given, entry.unrun) for entry in happened
+        (0 if entry is crash else entry.stopped_count, entry.started_count, entry.unassigned_count)
+        for entry in happened
     ]
     assert abs(plan.rounds[0].at_ms - (crash.at_ms - seen.lost_ms)) < 5_000
     for rnd, entry in zip(plan.rounds, happened, strict=True):

@@ -52,7 +52,7 @@ def test_the_way_to_sessioned_goes_as_upgrade_says(
     item = said.rows[0].figures
     assert (said.protocol, happened[-1].row["config"]["connect_protocol"]) == (protocol, "sessioned")
     assert item.rebalances.least <= len(happened) <= item.rebalances.most
-    assert max(entry.unrun for entry in happened) <= item.at_once
+    assert max(entry.unassigned_count for entry in happened) <= item.at_once
     assert any(entry.delay_ms for entry in happened) == (protocol == "compatible")
 
 

@@ -144,9 +144,11 @@ def _is_partial(entry: ConnectEntry) -> bool:
 
 def _connect_row(entry: ConnectEntry, time: str | None) -> Row:
     is_open = _is_partial(entry)
-    counts = (span_to(number, number, is_open=is_open) for number in (entry.workers, entry.lost, entry.given))
-    at_most = "at most " * (is_open and entry.unrun > 0)
-    idle = text_cell(f"{at_most}{entry.unrun:,}", "unknown" if entry.unrun else "plain")
+    counts = (
+        span_to(number, number, is_open=is_open) for number in (entry.workers, entry.stopped_count, entry.started_count)
+    )
+    at_most = "at most " * (is_open and entry.unassigned_count > 0)
+    idle = text_cell(f"{at_most}{entry.unassigned_count:,}", "unknown" if entry.unassigned_count else "plain")
     delay = duration(entry.delay_ms) if entry.delay_ms else ""
     return text_row(_time(time), f"{entry.generation:,}", printable(entry.leader), *counts, idle, delay)
 

@@ -29,7 +29,7 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What a worker was told: ``held`` is all that it holds after the round, in its order."""
+    """The assignment of a worker: ``held_items`` is all that it holds after the round, in its order."""
 
     generation: int
     version: int
@@ -37,8 +37,8 @@ class Answered:
     leader: str
     leader_url: str
     offset: int
-    held: ConnectItems
-    revoked: ConnectItems
+    held_items: ConnectItems
+    revoked_items: ConnectItems
     delay_ms: int
 
 
@@ -86,9 +86,9 @@ class RunsRelease:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A message is there that cannot be read; ``why`` says what is wrong with it."""
+    """A message that cannot be read, and the reason."""
 
-    why: str
+    reason: str
 
 
 Message: TypeAlias = Joined | Answered | Configured | Members | Clock | RunsOn | MaxDelay | RunsRelease | Gap
@@ -144,11 +144,11 @@ def is_marked(text: str) -> bool:
 def worker_of(header: str) -> tuple[str, str] | None:
     """Return the client id and the group id that stand before a worker's message; ``None``: it is of something else."""
     start = header.rfind(_WORKER)
-    between = header.find(_GROUP, start + len(_WORKER))
+    group_start = header.find(_GROUP, start + len(_WORKER))
     end = header.rfind("]")
-    if start < 0 or between < 0 or end < between:
+    if start < 0 or group_start < 0 or end < group_start:
         return None
-    return header[start + len(_WORKER) : between], header[between + len(_GROUP) : end]
+    return header[start + len(_WORKER) : group_start], header[group_start + len(_GROUP) : end]
 
 
 def messages_in(text: str) -> Iterator[tuple[str, Message]]:
@@ -172,7 +172,7 @@ def messages_in(text: str) -> Iterator[tuple[str, Message]]:
         raise CutMessageError("its end is missing")
 
 
-def _joined(_text: str, match: re.Match[str]) -> Message:
+def _join(_text: str, match: re.Match[str]) -> Message:
     return Joined(int(match[1]), match[2])
 
 
@@ -180,7 +180,7 @@ def _too_old(_text: str, _match: re.Match[str]) -> Message:
     raise CutMessageError("it names no member id, as before Kafka 2.6, which is not supported")
 
 
-def _answered(text: str, match: re.Match[str]) -> Message:
+def _answer(text: str, match: re.Match[str]) -> Message:
     generation, version, error, leader, url, offset = match.groups()
     connectors, tasks, revoked_connectors, revoked_tasks, rest = _pieces(
         text, match.end(), ("], taskIds=[", "], revokedConnectorIds=[", "], revokedTaskIds=[", "], delay=")
@@ -207,12 +207,12 @@ def _release(_text: str, match: re.Match[str]) -> Message:
 
 def _configured(text: str, match: re.Match[str]) -> Message:
     connectors, rest = _pieces(text, match.end(), ("], taskIds=[",))
-    return Configured(ConnectItems(_names(connectors), _tasks(_until(rest, "]}"))))
+    return Configured(ConnectItems(_names(connectors), _tasks(_text_before(rest, "]}"))))
 
 
 def _members(text: str, match: re.Match[str]) -> Message:
-    inside = _until(text[match.end() :], "}}")
-    return Members(tuple(found[1] for found in _MEMBER.finditer(inside)))
+    inside = _text_before(text[match.end() :], "}}")
+    return Members(tuple(member_match[1] for member_match in _MEMBER.finditer(inside)))
 
 
 def _clock(_text: str, match: re.Match[str]) -> Message:
@@ -229,9 +229,9 @@ def _max_delay(_text: str, match: re.Match[str]) -> Message:
 
 #: Words that a message has in it, which are found fast; how it begins; and what reads it.
 _READERS: tuple[tuple[str, re.Pattern[str], Callable[[str, re.Match[str]], Message]], ...] = (
-    ("Successfully joined group with generation G", _JOINED, _joined),
+    ("Successfully joined group with generation G", _JOINED, _join),
     ("Successfully joined group with generation ", _JOINED_ANY, _too_old),
-    ("Joined group at generation ", _ANSWERED, _answered),
+    ("Joined group at generation ", _ANSWERED, _answer),
     ("Configured assignments: ", _CONFIGURED, _configured),
     ("Received assignments: ", _RECEIVED, _members),
     (" diff scheduledRebalance", _CLOCK, _clock),
@@ -241,23 +241,23 @@ _READERS: tuple[tuple[str, re.Pattern[str], Callable[[str, re.Match[str]], Messa
 )
 
 
-def _pieces(text: str, at: int, ends: tuple[str, ...]) -> Iterator[str]:
+def _pieces(text: str, start: int, ends: tuple[str, ...]) -> Iterator[str]:
     """Yield what stands before each of the ends, one after the other, and what is left."""
     for end in ends:
-        found = text.find(end, at)
-        if found < 0:
+        end_index = text.find(end, start)
+        if end_index < 0:
             raise CutMessageError("its end is missing")
-        yield text[at:found]
-        at = found + len(end)
-    yield text[at:]
+        yield text[start:end_index]
+        start = end_index + len(end)
+    yield text[start:]
 
 
-def _until(text: str, end: str) -> str:
+def _text_before(text: str, end: str) -> str:
     """Return what stands before the first ``end``; whatever a layout has behind it."""
-    at = text.find(end)
-    if at < 0:
+    index = text.find(end)
+    if index < 0:
         raise CutMessageError("its end is missing")
-    return text[:at]
+    return text[:index]
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -266,14 +266,14 @@ def _names(text: str) -> tuple[str, ...]:
 
 def _tasks(text: str) -> tuple[tuple[str, int], ...]:
     """Read ``orders-0, orders-1``; a name with a comma in it goes on until a number."""
-    found, begun = list[tuple[str, int]](), list[str]()
+    tasks, name_parts = list[tuple[str, int]](), list[str]()
     for piece in text.split(", ") if text else ():
         name, _, number = piece.rpartition("-")
-        if number.isascii() and number.isdigit() and len(number) < 10 and (name or begun):
-            found.append((", ".join([*begun, name]), int(number)))
-            begun = []
+        if number.isascii() and number.isdigit() and len(number) < 10 and (name or name_parts):
+            tasks.append((", ".join([*name_parts, name]), int(number)))
+            name_parts = []
         else:
-            begun.append(piece)
-    if begun:
-        raise CutMessageError(f"{begun[0][:30]!r} is no task")
-    return tuple(found)
+            name_parts.append(piece)
+    if name_parts:
+        raise CutMessageError(f"{name_parts[0][:30]!r} is no task")
+    return tuple(tasks)

@@ -21,7 +21,7 @@ from kstream_plan.snapshots.connect_log.messages import (
     messages_in,
     worker_of,
 )
-from kstream_plan.snapshots.leader_log.envelope import CutLineError, Envelope, opened, unwrap
+from kstream_plan.snapshots.leader_log.envelope import CutLineError, Envelope, unwrap, unwrap_json
 from kstream_plan.snapshots.leader_log.lines import LogLines, text_blocks
 from kstream_plan.snapshots.leader_log.log_stores import LogStore
 from kstream_plan.snapshots.leader_log.log_times import AmbiguousDatesError, LogTimes, Moment
@@ -63,7 +63,7 @@ class Record(NamedTuple):
     """
 
     message: Message
-    at: Stamp | None
+    stamp: Stamp | None
     place: LogPlace
     file: str
     stream: str
@@ -75,7 +75,7 @@ class LogEnd(NamedTuple):
     """When the last line of a log was written."""
 
     file: str
-    at: Stamp
+    stamp: Stamp
 
 
 def read_records(stream: BinaryIO, name: str, dates: str | None = None) -> Iterator[Record | LogEnd]:
@@ -89,44 +89,44 @@ def read_records(stream: BinaryIO, name: str, dates: str | None = None) -> Itera
     Raises:
         SnapshotError: it cannot be read, or the order of its dates is not known.
     """
-    times, shown = LogTimes.of_file(stream, dates, with_seconds=False), printable(name)
+    times, printable_name = LogTimes.of_file(stream, dates, with_seconds=False), printable(name)
     store = LogStore(text_blocks(stream, name), name, is_marked, times)
-    records = list(_records(store, _Reader(shown, times)))
+    records = list(_records(store, _Reader(printable_name, times)))
     store.see_dates()
     try:
-        moments = times.settle(each.at.moment if each.at is not None else None for each in records)
-        for each, moment in zip(records, moments, strict=True):
-            at = _dated(each.at, moment)
-            if at is not None:
-                yield each._replace(at=at)
-            elif isinstance(each, Record):
-                yield each._replace(at=None)
+        moments = times.settle(record.stamp.moment if record.stamp is not None else None for record in records)
+        for record, moment in zip(records, moments, strict=True):
+            stamp = _dated(record.stamp, moment)
+            if stamp is not None:
+                yield record._replace(stamp=stamp)
+            elif isinstance(record, Record):
+                yield record._replace(stamp=None)
     except AmbiguousDatesError as error:
-        if any(isinstance(each, Record) for each in records):
-            raise error.at(shown) from None
+        if any(isinstance(record, Record) for record in records):
+            raise error.as_snapshot_error(printable_name) from None
 
 
-def _dated(at: Stamp | None, moment: Moment | None) -> Stamp | None:
-    if at is None or not at.dated:
-        return at
+def _dated(stamp: Stamp | None, moment: Moment | None) -> Stamp | None:
+    if stamp is None or not stamp.dated:
+        return stamp
     return None if moment is None else Stamp(moment.us // 1000, dated=True, zoned=moment.zoned)
 
 
 def _records(store: LogStore, reader: _Reader) -> Iterator[Record | LogEnd]:
     stored = store.records()
-    ended = list[Stamp]()
+    end_stamps = list[Stamp]()
     if stored is not None:
-        for each in stored:
-            if each.envelope is None:
-                yield reader.gap(LogPlace(reader.name, each.number, each.unit), each.why)
+        for stored_record in stored:
+            if stored_record.envelope is None:
+                yield reader.gap(LogPlace(reader.name, stored_record.number, stored_record.unit), stored_record.reason)
                 continue
-            ended += [at] if (at := _stamp_of(each.envelope.at)) else []
-            yield from reader.read(WholeLine(each.envelope, each.number, b""), each.unit)
+            end_stamps += [stamp] if (stamp := _stamp_of(stored_record.envelope.moment)) else []
+            yield from reader.read(WholeLine(stored_record.envelope, stored_record.number, b""), stored_record.unit)
     else:
         lines, split = LogLines(store.lines()[0], reader.name, MARKERS, PART_SIGN), SplitLines(is_marked, reader.times)
         while line := lines.next_line() if split else lines.next_marked():
             try:
-                whole_lines = list(split.add(line, lines.before()))
+                whole_lines = list(split.add(line, lines.previous_line()))
             except CutLineError as error:
                 yield reader.gap(LogPlace(reader.name, line.number), str(error))
                 continue
@@ -134,9 +134,10 @@ def _records(store: LogStore, reader: _Reader) -> Iterator[Record | LogEnd]:
                 yield from reader.read(whole)
         for whole in split.rest():
             yield from reader.read(whole)
-        ended = [at for text in lines.newest if (at := reader.stamp_of_line(text)) is not None]
-    if ended:
-        yield LogEnd(reader.name, max(at for at in ended if at.dated) if any(at.dated for at in ended) else ended[-1])
+        end_stamps = [stamp for text in lines.newest if (stamp := reader.stamp_of_line(text)) is not None]
+    if end_stamps:
+        dated_stamps = [stamp for stamp in end_stamps if stamp.dated]
+        yield LogEnd(reader.name, max(dated_stamps) if dated_stamps else end_stamps[-1])
 
 
 class _Reader(NamedTuple):
@@ -150,7 +151,7 @@ class _Reader(NamedTuple):
             return
         place = LogPlace(self.name, line.number, unit)
         try:
-            envelope = opened(line.envelope, is_marked, self.times)
+            envelope = unwrap_json(line.envelope, is_marked, self.times)
         except CutLineError as error:
             yield self.gap(place, str(error), line.envelope.stream)
             return
@@ -173,23 +174,23 @@ class _Reader(NamedTuple):
             stamp = self._stamp(header, envelope)
             yield Record(message, stamp, place, self.name, envelope.stream, voice, envelope.host)
 
-    def gap(self, place: LogPlace, why: str, stream: str = "") -> Record:
-        return Record(Gap(why), None, place, self.name, stream, None, None)
+    def gap(self, place: LogPlace, reason: str, stream: str = "") -> Record:
+        return Record(Gap(reason), None, place, self.name, stream, None, None)
 
     def stamp_of_line(self, line: bytes) -> Stamp | None:
         try:
-            envelope = opened(unwrap(line, self.times), is_marked, self.times)
+            envelope = unwrap_json(unwrap(line, self.times), is_marked, self.times)
         except CutLineError:
             return None
         return self._stamp(envelope.text[:_HEADER_CHARACTERS], envelope)
 
     def _stamp(self, header: str, envelope: Envelope) -> Stamp | None:
-        at = self.times.logged_at(header, envelope.at)
-        return _stamp_of(at) or _since_start(header)
+        moment = self.times.logged_at(header, envelope.moment)
+        return _stamp_of(moment) or _since_start(header)
 
 
-def _stamp_of(at: Moment | None) -> Stamp | None:
-    return None if at is None else Stamp(at.us // 1000, dated=True, zoned=at.zoned, moment=at)
+def _stamp_of(moment: Moment | None) -> Stamp | None:
+    return None if moment is None else Stamp(moment.us // 1000, dated=True, zoned=moment.zoned, moment=moment)
 
 
 def _since_start(header: str) -> Stamp | None:

@@ -25,30 +25,30 @@ from kstream_plan.snapshots.rows.fields import printable
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a worker was told in a round; ``joined_at`` is when it had joined, ``at`` when it did as told."""
+class WorkerAnswer:
+    """A worker's assignment in a round; ``joined_at`` is when it had joined, ``answered_at`` when it followed it."""
 
     answer: Answered
     voice: Voice
     host: str | None
     joined_at: Stamp | None
-    at: Stamp | None
+    answered_at: Stamp | None
     place: LogPlace
 
 
 @dataclass(slots=True)
 class LoggedRound:
-    """A round: who joined, and what each was told, by member id.
+    """A round: where members joined it, and their answers, by member id.
 
-    ``listed`` (in the order of the leader's table) and ``configured`` are what the leader's DEBUG lines say of it,
-    ``decided_ms`` the time there. ``mixed`` is where it was told to one of several workers of one client id in one
-    stream, and nothing tells to which.
+    ``listed_members`` (in the order of the leader's table) and ``configured`` are what the leader's DEBUG lines say of
+    it, ``decided_ms`` the time there. ``mixed`` is where one of several workers of one client id in one stream got its
+    answer, and which of them is unknown.
     """
 
     number: int
-    told: dict[str, Told] = field(default_factory=dict)
-    joined: dict[str, LogPlace] = field(default_factory=dict)
-    listed: tuple[str, ...] | None = None
+    answers: dict[str, WorkerAnswer] = field(default_factory=dict)
+    join_places: dict[str, LogPlace] = field(default_factory=dict)
+    listed_members: tuple[str, ...] | None = None
     configured: ConnectItems | None = None
     decided_ms: int | None = None
     mixed: LogPlace | None = None
@@ -56,18 +56,18 @@ class LoggedRound:
     @property
     def answer(self) -> Answered:
         """What one of the workers was told."""
-        return next(iter(self.told.values())).answer
+        return next(iter(self.answers.values())).answer
 
     @property
     def place(self) -> LogPlace:
         """Where the round is in the logs."""
-        lead = self.told.get(self.answer.leader) if self.told else None
+        lead = self.answers.get(self.answer.leader) if self.answers else None
         return lead.place if lead else min(self.places)
 
     @property
     def places(self) -> list[LogPlace]:
         """All that logs tell of who takes part in it, the answers last."""
-        return [*self.joined.values(), *(told.place for told in self.told.values())]
+        return [*self.join_places.values(), *(worker_answer.place for worker_answer in self.answers.values())]
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ class LoggedGroup:
     """The rounds of a group by number, the Java of its workers, and the longest delay that they are set to.
 
     ``releases`` are those of Kafka that its workers have started with, by member id. ``unclaimed`` are answers, by the
-    number of the round, of which it is unknown who was told them. ``files`` are the logs that tell of it.
+    number of the round, whose worker is unknown. ``files`` are the logs that tell of it.
     """
 
     group_id: str
@@ -93,7 +93,7 @@ class LoggedGroup:
 
 
 @dataclass(slots=True)
-class FoundRounds:
+class LogContents:
     """What the logs hold: groups by id, when each log ends, and the messages that cannot be read."""
 
     groups: dict[str, LoggedGroup] = field(default_factory=dict)
@@ -107,7 +107,7 @@ class _Speaker:
 
     member_id: str
     number: int
-    at: Stamp | None
+    joined_at: Stamp | None
 
 
 @dataclass(slots=True)
@@ -115,50 +115,53 @@ class _Speakers:
     """Workers of one client id in one stream: the one that joined last, and by round those without an answer yet."""
 
     last: _Speaker | None = None
-    waiting: dict[int, dict[str, _Speaker]] = field(default_factory=dict)
+    unanswered_by_round: dict[int, dict[str, _Speaker]] = field(default_factory=dict)
 
     def join(self, speaker: _Speaker) -> None:
         """A worker takes part in a round."""
         self.last = speaker
-        self.waiting.setdefault(speaker.number, {})[speaker.member_id] = speaker
+        self.unanswered_by_round.setdefault(speaker.number, {})[speaker.member_id] = speaker
 
-    def answered(self, message: Answered, before: LoggedRound | None) -> tuple[_Speaker, bool] | None:
-        """Return who was told this in its round, and whether it is certain; ``None``: nobody here has joined it.
+    def pop_recipient(self, message: Answered, previous_round: LoggedRound | None) -> tuple[_Speaker, bool] | None:
+        """Remove and return the worker that got this answer, and whether it is certain; ``None``: none joined here.
 
         Of several it is the one that had, in the round before, some of what it is told to hold or to give up: nothing
         goes from one worker to another within a round.
         """
-        waiting = self.waiting.get(message.generation, {})
-        if not waiting:
+        unanswered = self.unanswered_by_round.get(message.generation, {})
+        if not unanswered:
             repeated = self.last is not None and self.last.number == message.generation
             return (self.last, True) if repeated and self.last is not None else None
-        found = list(waiting)
-        if len(found) > 1 and before is not None and before.mixed is None:
-            items = keys_of(message.held) | keys_of(message.revoked)
-            had = {member: keys_of(told.answer.held) for member, told in before.told.items()}
-            found = [member for member in waiting if items & had.get(member, frozenset())] or [
-                member for member in waiting if not had.get(member)
+        candidates = list(unanswered)
+        if len(candidates) > 1 and previous_round is not None and previous_round.mixed is None:
+            items = keys_of(message.held_items) | keys_of(message.revoked_items)
+            previous_items = {
+                member: keys_of(worker_answer.answer.held_items)
+                for member, worker_answer in previous_round.answers.items()
+            }
+            candidates = [member for member in unanswered if items & previous_items.get(member, frozenset())] or [
+                member for member in unanswered if not previous_items.get(member)
             ]
-        member_id = (found or list(waiting))[0]
-        return waiting.pop(member_id), len(found) == 1
+        member_id = (candidates or list(unanswered))[0]
+        return unanswered.pop(member_id), len(candidates) == 1
 
 
-def rounds_of(records: Iterable[Record | LogEnd]) -> FoundRounds:
+def rounds_of(records: Iterable[Record | LogEnd]) -> LogContents:
     """Put the messages of all logs together; the same log given twice counts once.
 
     Raises:
         SnapshotError: two logs say unlike things of one worker in one round.
     """
-    found = FoundRounds()
+    contents = LogContents()
     speakers: dict[Voice, _Speakers] = {}
-    begun: dict[tuple[str, str], _Process] = {}
+    processes: dict[tuple[str, str], _Process] = {}
     for record in records:
         if isinstance(record, LogEnd):
-            found.ends[record.file] = record.at
+            contents.ends[record.file] = record.stamp
             continue
-        process, message = begun.setdefault((record.file, record.stream), _Process()), record.message
+        process, message = processes.setdefault((record.file, record.stream), _Process()), record.message
         if isinstance(message, Gap):
-            found.gaps.append((record.place, message.why))
+            contents.gaps.append((record.place, message.reason))
             speakers = {voice: speaker for voice, speaker in speakers.items() if voice.file != record.file}
         elif isinstance(message, RunsOn):
             process.java = message.java
@@ -167,11 +170,11 @@ def rounds_of(records: Iterable[Record | LogEnd]) -> FoundRounds:
         elif isinstance(message, RunsRelease):
             process.release = message.version
         elif record.voice is not None:
-            group = found.groups.setdefault(record.voice.group_id, LoggedGroup(record.voice.group_id))
+            group = contents.groups.setdefault(record.voice.group_id, LoggedGroup(record.voice.group_id))
             of_voice = speakers.setdefault(record.voice, _Speakers())
             _add(group, record, record.voice, of_voice)
             _know(group, of_voice.last, process)
-    return found
+    return contents
 
 
 @dataclass(slots=True)
@@ -195,23 +198,24 @@ def _add(group: LoggedGroup, record: Record, voice: Voice, speakers: _Speakers) 
     message, speaker = record.message, speakers.last
     group.files.add(record.place.file)
     if isinstance(message, Joined):
-        speakers.join(_Speaker(message.member_id, message.generation, record.at))
-        _round(group, message.generation).joined.setdefault(message.member_id, record.place)
+        speakers.join(_Speaker(message.member_id, message.generation, record.stamp))
+        _round(group, message.generation).join_places.setdefault(message.member_id, record.place)
     elif isinstance(message, Answered):
-        found = speakers.answered(message, group.rounds.get(message.generation - 1))
-        if found is None:  # the log begins inside the round, or its beginning is cut: who says so is not known
+        recipient = speakers.pop_recipient(message, group.rounds.get(message.generation - 1))
+        if recipient is None:  # the log begins inside the round, or its beginning is cut: who says so is not known
             group.unclaimed.setdefault(message.generation, record.place)
         else:
-            member, is_certain = found
-            of = _round(group, message.generation)
-            of.mixed = of.mixed if is_certain else record.place
-            _tell(of, member.member_id, Told(message, voice, record.host, member.at, record.at, record.place))
+            worker, is_certain = recipient
+            logged_round = _round(group, message.generation)
+            logged_round.mixed = logged_round.mixed if is_certain else record.place
+            answer = WorkerAnswer(message, voice, record.host, worker.joined_at, record.stamp, record.place)
+            _add_answer(logged_round, worker.member_id, answer)
     elif speaker is None:
         return
     elif isinstance(message, Configured):
         _round(group, speaker.number).configured = message.items
     elif isinstance(message, Members):
-        _round(group, speaker.number).listed = message.member_ids
+        _round(group, speaker.number).listed_members = message.member_ids
     elif isinstance(message, Clock):
         _round(group, speaker.number).decided_ms = message.now_ms
 
@@ -220,11 +224,11 @@ def _round(group: LoggedGroup, number: int) -> LoggedRound:
     return group.rounds.setdefault(number, LoggedRound(number))
 
 
-def _tell(of: LoggedRound, member_id: str, told: Told) -> None:
-    before = of.told.setdefault(member_id, told)
-    if before.answer != told.answer and of.mixed is None:
-        what = (
-            f"{printable(member_id)} got another answer in generation {of.number} than in {before.place}: a worker "
-            "gets one answer"
+def _add_answer(logged_round: LoggedRound, member_id: str, worker_answer: WorkerAnswer) -> None:
+    first_answer = logged_round.answers.setdefault(member_id, worker_answer)
+    if first_answer.answer != worker_answer.answer and logged_round.mixed is None:
+        problem = (
+            f"{printable(member_id)} got another answer in generation {logged_round.number} than in "
+            f"{first_answer.place}: a worker gets one answer"
         )
-        raise SnapshotError(what, where=str(told.place), fix="give logs of one cluster and of one time")
+        raise SnapshotError(problem, where=str(worker_answer.place), fix="give logs of one cluster and of one time")

@@ -11,7 +11,7 @@ from kstream_plan.model.java_hash import java_string_key
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.connect_log.course import Course
 from kstream_plan.snapshots.connect_log.memory import CONNECTOR, ItemKey, Remembered
-from kstream_plan.snapshots.connect_log.rounds import LoggedGroup, Told
+from kstream_plan.snapshots.connect_log.rounds import LoggedGroup, WorkerAnswer
 from kstream_plan.snapshots.leader_log.running_release import oldest
 
 _DEFAULT_CLIENT = "connect-"
@@ -19,29 +19,29 @@ _PROTOCOLS = ("eager", "compatible", "sessioned")
 
 
 def row_of(
-    of: Course, group: LoggedGroup, hosts: Mapping[str, str], since_1970_ms: int | None, config: Mapping[str, Any]
+    course: Course, group: LoggedGroup, hosts: Mapping[str, str], since_1970_ms: int | None, config: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the row of a group after a round.
 
     Args:
-        of: the round.
+        course: the round.
         group: what its logs say of all rounds.
         hosts: workers by member id, as REST calls them.
-        since_1970_ms: what the leader's times are to be put later by; ``None``: nobody knows.
+        since_1970_ms: what to add to the leader's times; ``None``: unknown.
         config: settings, by the names of the snapshot's ``config``.
     """
-    answer = of.round.answer
+    answer = course.round.answer
     row: dict[str, Any] = {"format_version": "1.0", "application_id": group.group_id, "group_protocol": "connect"}
-    row["generation"] = of.round.number
-    at = of.round.told[answer.leader].at
-    if since_1970_ms is not None and at is not None:
-        row["captured_at"] = format_time(at.ms + since_1970_ms)
-    release = oldest(group.releases[member] for member in of.members if member in group.releases)
+    row["generation"] = course.round.number
+    stamp = course.round.answers[answer.leader].answered_at
+    if since_1970_ms is not None and stamp is not None:
+        row["captured_at"] = format_time(stamp.ms + since_1970_ms)
+    release = oldest(group.releases[member] for member in course.members if member in group.releases)
     if release is not None:
         row["streams_version"] = release
     row["config"] = {**config, "connect_protocol": protocol_of(answer.version)}
-    row["connectors"] = _connectors(of.configured)
-    row["instances"] = [_instance(member, of, group, hosts, since_1970_ms) for member in of.members]
+    row["connectors"] = _connectors(course.configured)
+    row["instances"] = [_instance(member, course, group, hosts, since_1970_ms) for member in course.members]
     return row
 
 
@@ -52,13 +52,13 @@ def protocol_of(version: int) -> str:
 
 def hosts_of(group: LoggedGroup) -> dict[str, str]:
     """Return where workers' REST interfaces are, by member id: as leaders say it, else as their client ids do."""
-    found: dict[str, str] = {}
+    hosts: dict[str, str] = {}
     for number in sorted(group.rounds):
-        for member, told in group.rounds[number].told.items():
-            found.setdefault(member, _host(told))
-            if told.answer.leader_url:
-                found[told.answer.leader] = urlsplit_host(told.answer.leader_url)
-    return found
+        for member, worker_answer in group.rounds[number].answers.items():
+            hosts.setdefault(member, _host(worker_answer))
+            if worker_answer.answer.leader_url:
+                hosts[worker_answer.answer.leader] = urlsplit_host(worker_answer.answer.leader_url)
+    return hosts
 
 
 def urlsplit_host(url: str) -> str:
@@ -69,10 +69,10 @@ def urlsplit_host(url: str) -> str:
         return url
 
 
-def _host(told: Told) -> str:
-    client = told.voice.client_id
-    at = client.removeprefix(_DEFAULT_CLIENT)
-    return at if at != client and ":" in at else told.host or client
+def _host(worker_answer: WorkerAnswer) -> str:
+    client = worker_answer.voice.client_id
+    address = client.removeprefix(_DEFAULT_CLIENT)
+    return address if address != client and ":" in address else worker_answer.host or client
 
 
 def _connectors(configured: frozenset[ItemKey]) -> list[dict[str, Any]]:
@@ -83,15 +83,19 @@ def _connectors(configured: frozenset[ItemKey]) -> list[dict[str, Any]]:
 
 
 def _instance(
-    member: str, of: Course, group: LoggedGroup, hosts: Mapping[str, str], since_1970_ms: int | None
+    member: str, course: Course, group: LoggedGroup, hosts: Mapping[str, str], since_1970_ms: int | None
 ) -> dict[str, Any]:
-    answer = of.round.told[member].answer
+    answer = course.round.answers[member].answer
     instance: dict[str, Any] = {"process_id": member, "host": hosts[member], "leader": member == answer.leader}
     if member in group.java:
         instance["java"] = group.java[member]
-    instance |= {"last_completed": of.round.number, "config_offset": answer.offset, "held": _in_order(answer.held)}
-    if member in of.memories and answer.version:  # by the eager protocol nothing is remembered
-        instance["memory"] = _memory(of.memories[member], since_1970_ms)
+    instance |= {
+        "last_completed": course.round.number,
+        "config_offset": answer.offset,
+        "held": _in_order(answer.held_items),
+    }
+    if member in course.memories and answer.version:  # by the eager protocol nothing is remembered
+        instance["memory"] = _memory(course.memories[member], since_1970_ms)
     return instance
 
 
@@ -100,8 +104,13 @@ def _in_order(items: ConnectItems) -> list[dict[str, Any]]:
     groups: dict[str, list[int]] = {connector: [CONNECTOR] for connector in items.connectors}
     for connector, number in items.tasks:
         groups.setdefault(connector, []).append(number)
-    read = [(connector, number) for connector, of in groups.items() for number in of if number != CONNECTOR]
-    if tuple(read) == items.tasks:
+    regrouped_tasks = [
+        (connector, number)
+        for connector, connector_numbers in groups.items()
+        for number in connector_numbers
+        if number != CONNECTOR
+    ]
+    if tuple(regrouped_tasks) == items.tasks:
         return _wire(groups.items())
     pieces = [(connector, [CONNECTOR]) for connector in items.connectors]
     for place, (connector, number) in enumerate(items.tasks):
@@ -112,18 +121,20 @@ def _in_order(items: ConnectItems) -> list[dict[str, Any]]:
     return _wire(pieces)
 
 
-def _memory(of: Remembered, since_1970_ms: int | None) -> dict[str, Any]:
-    at = of.scheduled_ms
+def _memory(memory: Remembered, since_1970_ms: int | None) -> dict[str, Any]:
+    scheduled_ms = memory.scheduled_ms
     return {
-        "previous": _sorted(of.previous),
-        "revocation": _sorted(of.revocation),
-        "revoked_in_previous": of.revoked_in_previous,
-        "candidates": list(of.candidates),
-        "scheduled_at": None if at is None or since_1970_ms is None else format_time(at + since_1970_ms),
-        "delay_ms": of.delay_ms,
-        "generation": of.generation,
-        "members": sorted(of.members),
-        "successive": of.successive,
+        "previous": _sorted(memory.previous),
+        "revocation": _sorted(memory.revocation),
+        "revoked_in_previous": memory.revoked_in_previous,
+        "candidates": list(memory.candidates),
+        "scheduled_at": None
+        if scheduled_ms is None or since_1970_ms is None
+        else format_time(scheduled_ms + since_1970_ms),
+        "delay_ms": memory.delay_ms,
+        "generation": memory.generation,
+        "members": sorted(memory.members),
+        "successive": memory.successive,
     }
 
 

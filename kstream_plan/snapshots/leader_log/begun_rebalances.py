@@ -13,8 +13,8 @@ from kstream_plan.snapshots.leader_log.records import Record
 
 def is_after(sign: Record, last: LoggedGeneration) -> bool:
     """Tell whether a message was logged after a generation was decided, as far as the logs tell."""
-    if sign.at is not None and last.at is not None:
-        return sign.at.us > last.at.us
+    if sign.logged_at is not None and last.decided_at is not None:
+        return sign.logged_at.us > last.decided_at.us
     return sign.place.file == last.place.file and sign.place.line > last.place.line
 
 
@@ -25,10 +25,13 @@ def begun_after_each(generations: Sequence[LoggedGeneration], joins: Sequence[Re
         generations: the generations of a group, in order of time.
         joins: the messages of its members, in order of time.
     """
-    times = [-1 if record.at is None else record.at.us for record in joins]
-    for generation, after in pairwise(generations):
-        is_dated = generation.at is not None and after.at is not None
-        first, end = (bisect_right(times, each.at.us) if each.at else 0 for each in (generation, after))
+    times = [-1 if record.logged_at is None else record.logged_at.us for record in joins]
+    for generation, next_generation in pairwise(generations):
+        is_dated = generation.decided_at is not None and next_generation.decided_at is not None
+        first, end = (
+            bisect_right(times, neighbour.decided_at.us) if neighbour.decided_at else 0
+            for neighbour in (generation, next_generation)
+        )
         yield begun_after(generation, joins[first:end]) if is_dated else None
     if generations:
         yield begun_after(generations[-1], joins)
@@ -41,22 +44,22 @@ def begun_after(last: LoggedGeneration, joins: Iterable[Record]) -> Record | Non
     known by its number, whatever its clock says.
     """
     generations: dict[str, int] = {}
-    begun: dict[str, Record] = {}
+    open_joins: dict[str, Record] = {}
     later: list[Record] = []
     for record in joins:
         match record.message:
             case Joining(_, member):
                 if is_after(record, last) or (last.number is not None and generations.get(member) == last.number):
-                    begun.setdefault(member, record)
+                    open_joins.setdefault(member, record)
             case Joined(_, member, number):
-                first = begun.pop(member, record)
+                first = open_joins.pop(member, record)
                 generations[member] = number
                 if last.number is not None and number > last.number and is_after(record, last):
                     later.append(first)
             case _:
                 pass
-    return min([*begun.values(), *later], key=_order, default=None)
+    return min([*open_joins.values(), *later], key=_order, default=None)
 
 
 def _order(sign: Record) -> tuple[int, LogPlace]:
-    return (0 if sign.at is None else sign.at.us), sign.place
+    return (0 if sign.logged_at is None else sign.logged_at.us), sign.place

@@ -10,7 +10,7 @@ from kstream_plan.snapshots.leader_log.generations import LoggedGeneration
 from kstream_plan.snapshots.leader_log.rows import Names, texts, time_text
 
 
-def decision_of(generation: LoggedGeneration, before: LoggedGeneration | None, names: Names) -> dict[str, Any]:
+def decision_of(generation: LoggedGeneration, previous: LoggedGeneration | None, names: Names) -> dict[str, Any]:
     """Return what a leader decided.
 
     ``decided`` has for every process its ``active`` and ``standby`` (warm-ups included) and the same per consumer:
@@ -18,49 +18,50 @@ def decision_of(generation: LoggedGeneration, before: LoggedGeneration | None, n
     standby meanwhile. ``plan`` is the id of the plan that it was decided by, ``without_plan`` why by none, if the class
     that follows target files decided it.
     """
-    found: dict[str, Any] = {"generation": generation.number} if generation.number is not None else {}
-    if generation.at is not None:
-        found["at"] = time_text(generation.at)
+    decision: dict[str, Any] = {"generation": generation.number} if generation.number is not None else {}
+    if generation.decided_at is not None:
+        decision["at"] = time_text(generation.decided_at)
     leader = generation.leader
-    found["trigger"] = trigger_of(generation, before)
-    found["leader"] = None if leader is None else names.get(leader, {}).get("host", leader)
-    found["probing_rebalance"] = generation.probing
+    decision["trigger"] = trigger_of(generation, previous)
+    decision["leader"] = None if leader is None else names.get(leader, {}).get("host", leader)
+    decision["probing_rebalance"] = generation.has_probe
     if generation.followed is not None:
         plan, code = generation.followed.plan, generation.followed.without_plan
-        found |= {"plan": plan} if plan is not None else {"without_plan": code}
-    found["decided"] = {
+        decision |= {"plan": plan} if plan is not None else {"without_plan": code}
+    decision["decided"] = {
         process_id: _process(process_id, generation, names) for process_id in sorted(generation.clients.states)
     }
-    return found
+    return decision
 
 
-def trigger_of(generation: LoggedGeneration, before: LoggedGeneration | None) -> str | None:
+def trigger_of(generation: LoggedGeneration, previous: LoggedGeneration | None) -> str | None:
     """Return why a generation came about, as far as members and the generation before tell; ``None`` if they do not."""
-    if before is None:
-        held = any(split.owned or any(split.reported.values()) for split in generation.splits.values())
-        return None if held else "join"
-    joined, left = _consumers(generation) - _consumers(before), _consumers(before) - _consumers(generation)
-    if joined and left:
+    if previous is None:
+        has_tasks = any(split.owned or any(split.reported.values()) for split in generation.splits.values())
+        return None if has_tasks else "join"
+    new_consumers = _consumers(generation) - _consumers(previous)
+    departed_consumers = _consumers(previous) - _consumers(generation)
+    if new_consumers and departed_consumers:
         return "member-restart"
-    if joined or left:
-        return "join" if joined else "leave"
-    if any(split.revoking for split in before.splits.values()):
+    if new_consumers or departed_consumers:
+        return "join" if new_consumers else "leave"
+    if any(split.revoking for split in previous.splits.values()):
         return "follow-up"
-    return "probing" if before.probing else None
+    return "probing" if previous.has_probe else None
 
 
-def moved_tasks(generation: LoggedGeneration, before: LoggedGeneration | None) -> int:
+def moved_tasks(generation: LoggedGeneration, previous: LoggedGeneration | None) -> int:
     """Return how many tasks that were another process's are decided for a process."""
-    owner = _owners(generation)
-    if before is None:
-        previous = {
+    owners = _owners(generation)
+    if previous is None:
+        previous_owners = {
             task: process_id
             for process_id, split in generation.splits.items()
             for tasks in split.owned.values()
             for task in tasks
         }
-        return sum(owner.get(task, process_id) != process_id for task, process_id in previous.items())
-    return sum(owner.get(task, process_id) != process_id for task, process_id in _owners(before).items())
+        return sum(owners.get(task, process_id) != process_id for task, process_id in previous_owners.items())
+    return sum(owners.get(task, process_id) != process_id for task, process_id in _owners(previous).items())
 
 
 def _process(process_id: str, generation: LoggedGeneration, names: Names) -> dict[str, Any]:

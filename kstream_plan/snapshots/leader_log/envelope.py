@@ -57,14 +57,14 @@ class CutLineError(ValueError):
 class Envelope(NamedTuple):
     """What a line holds.
 
-    ``text`` is the innermost text, from which shippers' prefixes are gone; ``at`` is the time that the shipper or the
-    JSON gives, ``host`` the name that they give. ``stream`` tells the lines of one source from others'; ``goes_on``
-    says that the shipper split the line, and that the next line of the same stream continues it. ``was_json`` says that
-    the text was a value in a JSON object.
+    ``text`` is the innermost text, without shippers' prefixes; ``moment`` is the time that the shipper or the JSON
+    gives, ``host`` the name that they give. ``stream`` tells the lines of one source from others'; ``goes_on`` says
+    that the shipper split the line, and that the next line of the same stream continues it. ``was_json`` says that the
+    text was a value in a JSON object.
     """
 
     text: str
-    at: Moment | None = None
+    moment: Moment | None = None
     host: str | None = None
     stream: str = ""
     goes_on: bool = False
@@ -74,45 +74,45 @@ class Envelope(NamedTuple):
 def unwrap(line: bytes, times: LogTimes) -> Envelope:
     """Take a line, or a part of one, out of what shippers put around it.
 
-    What is no UTF-8 is left to :func:`opened`, as the rest of a character may be in the next part; so is JSON.
+    What is no UTF-8 is left to :func:`unwrap_json`, as the rest of a character may be in the next part; so is JSON.
     """
     text = uncoloured(line.decode("utf-8", "surrogateescape"))
     host, text = _host_prefix(text)
     if match := _CRI.match(text):
-        at, stream, flag, inner = match.groups()
-        return Envelope(inner, times.in_text(at), host, f"{host or ''} {stream}", goes_on=flag == "P")
+        time_text, stream, flag, inner = match.groups()
+        return Envelope(inner, times.in_text(time_text), host, f"{host or ''} {stream}", goes_on=flag == "P")
     if row := _docker_row(text):
         inner, stream = row["log"], f"{host or ''} {row.get('stream')}"
         text, goes_on = inner.removesuffix("\n"), not inner.endswith("\n")
         return Envelope(text, times.in_value(row.get("time")), host, stream, goes_on, was_json=True)
     if host is None and (match := _SYSLOG.match(text)):
-        at, host, program = (next(filter(None, match.group(*names))) for names in _SYSLOG_GROUPS)
-        return Envelope(text[match.end() :], times.in_text(at), host, f"{host} {program}")
+        time_text, host, program = (next(filter(None, match.group(*names))) for names in _SYSLOG_GROUPS)
+        return Envelope(text[match.end() :], times.in_text(time_text), host, f"{host} {program}")
     return Envelope(text, host=host, stream=host or "")
 
 
-def of_row(row: Mapping[str, Any], wanted: Callable[[str], bool], times: LogTimes) -> Envelope | None:
+def of_row(row: Mapping[str, Any], is_marked: Callable[[str], bool], times: LogTimes) -> Envelope | None:
     """Return the record that an object of a log store is; ``None``: it has no message.
 
     Args:
         row: the object, with its fields under the names of :mod:`.log_fields`.
-        wanted: whether a text is a message that matters; decides which field is meant.
+        is_marked: whether a text is a message that matters; decides which field is meant.
         times: what reads the log's times.
     """
     fields = fields_of(row)
-    text = _message(fields, row, wanted)
+    text = _message(fields, row, is_marked)
     if text is None:
         return None
     host = next((value for name in HOST_FIELDS if isinstance(value := fields.get(name), str) and value), None)
     return Envelope(uncoloured(text.removesuffix("\n")), _time_of(fields, times), host, host or "", was_json=True)
 
 
-def opened(envelope: Envelope, wanted: Callable[[str], bool], times: LogTimes) -> Envelope:
+def unwrap_json(envelope: Envelope, is_marked: Callable[[str], bool], times: LogTimes) -> Envelope:
     """Return the message of a whole line that is JSON, or JSON inside JSON; any other line as it is.
 
     Args:
         envelope: the line.
-        wanted: whether a text is a message that matters; decides which field of a JSON object is meant.
+        is_marked: whether a text is a message that matters; decides which field of a JSON object is meant.
         times: what reads the log's times.
 
     Raises:
@@ -127,12 +127,12 @@ def opened(envelope: Envelope, wanted: Callable[[str], bool], times: LogTimes) -
             row = json.loads(start)
         except (ValueError, RecursionError):
             raise CutLineError("a JSON line that is cut or damaged") from None
-        inner = of_row(row, wanted, times) if isinstance(row, Mapping) else None
+        inner = of_row(row, is_marked, times) if isinstance(row, Mapping) else None
         if inner is None:
             break
         host = inner.host or envelope.host
-        at, stream = inner.at or envelope.at, envelope.stream or inner.stream
-        envelope = inner._replace(at=at, host=host, stream=stream)
+        moment, stream = inner.moment or envelope.moment, envelope.stream or inner.stream
+        envelope = inner._replace(moment=moment, host=host, stream=stream)
     return envelope
 
 
@@ -155,7 +155,7 @@ def _decoded(text: str) -> str:
     """Decode the bytes that were no UTF-8 in a part, but may be in the whole line."""
     if text.isascii():
         return text
-    return _UNDECODED.sub(lambda found: found[0].encode("utf-8", "surrogateescape").decode("utf-8", "replace"), text)
+    return _UNDECODED.sub(lambda match: match[0].encode("utf-8", "surrogateescape").decode("utf-8", "replace"), text)
 
 
 def _docker_row(text: str) -> dict[str, Any] | None:
@@ -177,13 +177,13 @@ def _host_prefix(text: str) -> tuple[str | None, str]:
     return None, text
 
 
-def _message(fields: Mapping[str, Any], row: Mapping[str, Any], wanted: Callable[[str], bool]) -> str | None:
-    named = [text for name in TEXT_FIELDS if (text := text_of(fields.get(name))) is not None]
-    for text in [*named, *texts_in(row)]:
-        if wanted(text):
+def _message(fields: Mapping[str, Any], row: Mapping[str, Any], is_marked: Callable[[str], bool]) -> str | None:
+    field_texts = [text for name in TEXT_FIELDS if (text := text_of(fields.get(name))) is not None]
+    for text in [*field_texts, *texts_in(row)]:
+        if is_marked(text):
             # Graylog's short message is the beginning of its full one
-            return max((other for other in named if other.startswith(text)), key=len, default=text)
-    return named[0] if named else None
+            return max((field_text for field_text in field_texts if field_text.startswith(text)), key=len, default=text)
+    return field_texts[0] if field_texts else None
 
 
 def texts_in(value: Any, depth: int = 0) -> Iterator[str]:

@@ -39,18 +39,18 @@ _SECOND_US = 1_000_000
 class LoggedGeneration:
     """One rebalance as its leader logged it.
 
-    ``at`` is when it was decided, ``place`` and ``source`` where. ``ended_at`` is when its last list of tasks was
-    logged. ``number`` and ``group`` are known if the leader's consumer logged them; ``thread`` is the leader's stream
-    thread. ``end_offset_sums`` are told apart from what ``clients`` has, where the leader warned of a process that
-    reported more. ``followed``: by which plan it was decided, where the class that follows target files decided it.
+    ``place`` and ``source`` are where it was decided. ``ended_at`` is when its last list of tasks was logged.
+    ``number`` and ``group`` are known if the leader's consumer logged them; ``thread`` is the leader's stream thread.
+    ``end_offset_sums`` are told apart from what ``clients`` has, where the leader warned of a process that reported
+    more. ``followed``: by which plan it was decided, where the class that follows target files decided it.
     """
 
-    at: Moment | None
+    decided_at: Moment | None
     place: LogPlace
     source: tuple[str, str]
     thread: str | None
     clients: Clients
-    probing: bool
+    has_probe: bool
     consumers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     splits: dict[str, Split] = field(default_factory=dict)
     end_offset_sums: dict[TaskId, int] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class LoggedGeneration:
         Kafka names each consumer of a process, as many as its capacity, among those that reported, with tasks or not.
         """
         state = self.clients.states.get(split.process_id)
-        if state is None or not _are_together((self.at, self.source), record):
+        if state is None or not _are_together((self.decided_at, self.source), record):
             return False
         if self.thread is not None and record.thread not in (None, self.thread):
             return False
@@ -95,7 +95,7 @@ class LoggedGeneration:
         )
 
     def is_numbered_by(self, message: Finished) -> bool:
-        """Tell whether an end may be its own: consumers read what the tasks read that they run from then on.
+        """Tell whether an end may be its own: consumers read the partitions of the tasks that they run from then on.
 
         One subtopology reads a topic, and the task with a partition's number reads it.
         """
@@ -144,7 +144,7 @@ class LoggedGeneration:
 
 
 @dataclass(slots=True)
-class FoundDecision:
+class LogContents:
     """What the messages gave: whole generations in order of time, and where one began that is not whole.
 
     ``incomplete`` has the first message of such a one, ``gaps`` the messages that cannot be read, ``joins`` those of
@@ -157,7 +157,7 @@ class FoundDecision:
     joins: list[Record] = field(default_factory=list)
 
 
-def generations_of(records: Iterable[Record]) -> FoundDecision:
+def generations_of(records: Iterable[Record]) -> LogContents:
     """Put messages together to generations.
 
     They may be of several leaders and applications, in any order that keeps each log's own: they are sorted by time,
@@ -178,24 +178,24 @@ def _by_time(records: Iterable[Record]) -> list[Record]:
     """
     keyed: list[tuple[int, int, Record]] = []
     last: dict[str, int] = {}
-    seen: set[tuple[int, bytes, int]] = set()
+    identities: set[tuple[int, bytes, int]] = set()
     times_said: Counter[tuple[str, int, bytes]] = Counter()
     for position, record in enumerate(records):
-        at = record.at.us if record.at else last.get(record.place.file, -1)
-        last[record.place.file] = at
+        at_us = record.logged_at.us if record.logged_at else last.get(record.place.file, -1)
+        last[record.place.file] = at_us
         digest = sha256(repr(record.message).encode()).digest()
-        times_said[record.place.file, at, digest] += 1
-        identity = at, digest, 1 if at % _SECOND_US else times_said[record.place.file, at, digest]
-        if record.at is None or identity not in seen:
-            keyed.append((at, position, record))
-        seen.add(identity)
+        times_said[record.place.file, at_us, digest] += 1
+        identity = at_us, digest, 1 if at_us % _SECOND_US else times_said[record.place.file, at_us, digest]
+        if record.logged_at is None or identity not in identities:
+            keyed.append((at_us, position, record))
+        identities.add(identity)
     keyed.sort(key=lambda item: item[:2])
     return [record for _, _, record in keyed]
 
 
 class _Assembly:
     def __init__(self) -> None:
-        self._found = FoundDecision()
+        self._contents = LogContents()
         self._members: list[tuple[Members, Record]] = []
         self._open: list[tuple[LoggedGeneration, Record]] = []
         self._any_split = False
@@ -208,26 +208,26 @@ class _Assembly:
             case Members():
                 self._begin(record.message, record)
             case Decided():
-                self._decided(record.message, record)
+                self._add_decision(record.message, record)
             case Followed():
                 self._followed[record.source] = record
             case Split():
                 self._any_split = True
-                self._split(record.message, record)
+                self._add_split(record.message, record)
             case Finished():
-                self._finished(record.message, record)
+                self._add_number(record.message, record)
             case Gap():
-                self._found.gaps.append(record)
+                self._contents.gaps.append(record)
                 self._unnumbered.clear()
             case Joining() | Joined():
-                self._found.joins.append(record)
+                self._contents.joins.append(record)
             case EndOffsets():
                 corrections = self._corrections.setdefault(record.message.process_id, {})
                 corrections[record.message.task_id] = record.message.end_offset_sum
             case _:
                 pass
 
-    def result(self) -> FoundDecision:
+    def result(self) -> LogContents:
         if not self._any_split:
             for generation, record in [*self._open]:
                 splits = _implied_splits(generation)
@@ -235,10 +235,10 @@ class _Assembly:
                     generation.splits.update(splits)
                     self._open.remove((generation, record))
                     self._close(generation, record)
-        self._found.incomplete += [record for _, record in self._open]
-        self._found.incomplete += [record for _, record in self._members]
-        self._found.incomplete.sort(key=lambda record: record.place)
-        return self._found
+        self._contents.incomplete += [record for _, record in self._open]
+        self._contents.incomplete += [record for _, record in self._members]
+        self._contents.incomplete.sort(key=lambda record: record.place)
+        return self._contents
 
     def _begin(self, message: Members, record: Record) -> None:
         """Note who takes part; a rebalance of one of them that is still open did not come to its end."""
@@ -246,23 +246,23 @@ class _Assembly:
         self._forget_unnumbered(ids)
         for earlier in [item for item in self._members if not ids.isdisjoint(item[0].consumers)]:
             self._members.remove(earlier)
-            self._found.incomplete.append(earlier[1])
+            self._contents.incomplete.append(earlier[1])
         self._end_open(ids)
         self._members.append((message, record))
 
-    def _decided(self, message: Decided, record: Record) -> None:
+    def _add_decision(self, message: Decided, record: Record) -> None:
         ids = message.clients.states.keys()
         self._forget_unnumbered(ids)
         self._end_open(ids)
         generation = LoggedGeneration(
-            record.at, record.place, record.source, record.thread, message.clients, message.probing
+            record.logged_at, record.place, record.source, record.thread, message.clients, message.has_probe
         )
         followed = self._followed.pop(record.source, None)
-        if followed is not None and _are_together((record.at, record.source), followed, _LONGEST_TO_DECISION_US):
+        if followed is not None and _are_together((record.logged_at, record.source), followed, _LONGEST_TO_DECISION_US):
             assert isinstance(followed.message, Followed)
             generation.followed = followed.message
         for item in self._members:
-            if item[0].consumers.keys() == ids and _are_together((record.at, record.source), item[1]):
+            if item[0].consumers.keys() == ids and _are_together((record.logged_at, record.source), item[1]):
                 self._members.remove(item)
                 generation.consumers = item[0].consumers
                 generation.thread = item[1].thread or generation.thread
@@ -275,9 +275,9 @@ class _Assembly:
         """Give up rebalances of these processes that are not whole: the next one has begun."""
         for earlier in [item for item in self._open if not ids.isdisjoint(item[0].clients.states)]:
             self._open.remove(earlier)
-            self._found.incomplete.append(earlier[1])
+            self._contents.incomplete.append(earlier[1])
 
-    def _split(self, message: Split, record: Record) -> None:
+    def _add_split(self, message: Split, record: Record) -> None:
         for item in self._open:
             generation = item[0]
             if generation.has(message, record):
@@ -287,22 +287,22 @@ class _Assembly:
                     self._open.remove(item)
                     self._close(generation, record)
                 return
-        self._found.incomplete.append(record)
+        self._contents.incomplete.append(record)
         self._unnumbered.clear()  # a number that follows may be that of its rebalance
 
     def _close(self, generation: LoggedGeneration, record: Record) -> None:
         if not generation.withholds_what_others_own:
-            self._found.incomplete.append(record)
+            self._contents.incomplete.append(record)
             return
         if not generation.consumers:
             generation.consumers = {
                 process_id: sorted(named_consumers(split)) for process_id, split in generation.splits.items()
             }
-        generation.ended_at = record.at
-        self._found.generations.append(generation)
+        generation.ended_at = record.logged_at
+        self._contents.generations.append(generation)
         self._unnumbered.update(dict.fromkeys(generation.clients.states, generation))
 
-    def _finished(self, message: Finished, record: Record) -> None:
+    def _add_number(self, message: Finished, record: Record) -> None:
         for process_id, generation in self._unnumbered.items():
             if message.member in generation.consumers[process_id]:
                 end = generation.ended_at, generation.source
@@ -321,23 +321,23 @@ class _Assembly:
 def _implied_splits(generation: LoggedGeneration) -> dict[str, Split] | None:
     """Return the splits that follow from a decision alone, of a log without any: 2.6 logs none, and excerpts may not.
 
-    They do where nobody had anything: a consumer alone gets all, and of several the first gets one task. ``None``: they
-    do not.
+    They do where no member had a task: a consumer alone gets all, and of several the first gets one task. ``None``:
+    they do not.
     """
     splits = {}
     for process_id, state in generation.clients.states.items():
         consumers = sorted(generation.consumers.get(process_id, ()))
-        held = state.had_active or state.had_standby or state.lags
-        if held or not consumers or (len(consumers) > 1 and len(state.active) + len(state.standby) > 1):
+        had_tasks = state.had_active or state.had_standby or state.lags
+        if had_tasks or not consumers or (len(consumers) > 1 and len(state.active) + len(state.standby) > 1):
             return None
-        nothing: dict[str, tuple[TaskId, ...]] = dict.fromkeys(consumers, ())
+        no_tasks: dict[str, tuple[TaskId, ...]] = dict.fromkeys(consumers, ())
         splits[process_id] = Split(
             process_id,
-            owned=nothing,
-            reported=nothing,
-            active={**nothing, consumers[0]: _in_order(state.active)},
+            owned=no_tasks,
+            reported=no_tasks,
+            active={**no_tasks, consumers[0]: _in_order(state.active)},
             revoking={},
-            standby={**nothing, consumers[0]: _in_order(state.standby)},
+            standby={**no_tasks, consumers[0]: _in_order(state.standby)},
         )
     return splits
 
@@ -361,7 +361,7 @@ def _are_together(begin: tuple[Moment | None, tuple[str, str]], record: Record, 
 
     A leader says all of it within moments; without times only one log tells what followed what.
     """
-    at, source = begin
-    if at is None or record.at is None:
+    began_at, source = begin
+    if began_at is None or record.logged_at is None:
         return source == record.source
-    return abs(at.us - record.at.us) <= longest_us
+    return abs(began_at.us - record.logged_at.us) <= longest_us

@@ -70,7 +70,7 @@ def read_clients(text: str) -> Clients:
     sums: dict[str, int] = {}
     reports: list[tuple[str, dict[str, int], dict[str, int]]] = []
     for match in _entries(_CLIENT, _inside_braces(text)):
-        process_id, active, standby, had_active, had_standby, offset_text, lag_text, tags, capacity, assigned = (
+        process_id, active, standby, had_active, had_standby, offset_text, lag_text, tags, capacity, assigned_count = (
             match.groups()
         )
         offsets, lags = _read_sums(offset_text), _read_sums(lag_text)
@@ -86,7 +86,7 @@ def read_clients(text: str) -> Clients:
             _read_tags(tags or ""),
             int(capacity),
         )
-        if len(state.active) + len(state.standby) != int(assigned):
+        if len(state.active) + len(state.standby) != int(assigned_count):
             raise GrammarError(f"what {process_id} is assigned is not as much as it says")
         states[process_id] = state
         reports.append((process_id, offsets, lags))
@@ -118,12 +118,12 @@ def read_tasks_by_consumer(text: str) -> dict[str, tuple[TaskId, ...]]:
     Raises:
         GrammarError: it is something else.
     """
-    found: dict[str, tuple[TaskId, ...]] = {}
+    tasks_by_consumer: dict[str, tuple[TaskId, ...]] = {}
     for match in _entries(_TASKS_OF, _inside_braces(text)):
-        if match[1] in found:
+        if match[1] in tasks_by_consumer:
             raise GrammarError(f"{match[1]} is there twice")
-        found[match[1]] = read_tasks(match[2])
-    return found
+        tasks_by_consumer[match[1]] = read_tasks(match[2])
+    return tasks_by_consumer
 
 
 def read_names(text: str) -> tuple[str, ...]:
@@ -159,13 +159,13 @@ def _inside_braces(text: str) -> str:
 
 def _entries(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
     """Return the entries that make up the whole of a text."""
-    entries, at = [], 0
-    while at < len(text):
-        match = pattern.match(text, at)
+    entries, position = [], 0
+    while position < len(text):
+        match = pattern.match(text, position)
         if match is None:
-            raise GrammarError(f"{text[at : at + 30]!r} is not what Kafka Streams prints there")
+            raise GrammarError(f"{text[position : position + 30]!r} is not what Kafka Streams prints there")
         entries.append(match)
-        at = match.end()
+        position = match.end()
     return entries
 
 

@@ -72,7 +72,7 @@ class LogLines:
         self._sign = sign
         self._sign_is_likely = False
         self._whole = b""  # whole lines
-        self._at = 0
+        self._position = 0
         self._rest: list[bytes] = []  # the beginning of a line that goes on in the next block
         self._rest_matters = False
         self._number = 1
@@ -87,27 +87,27 @@ class LogLines:
         while True:
             hit = self._next_hit()
             if hit >= 0:
-                start = self._whole.rfind(b"\n", self._at, hit) + 1 or self._at
-                self._number += self._whole.count(b"\n", self._at, start)
-                self._at = start
+                start = self._whole.rfind(b"\n", self._position, hit) + 1 or self._position
+                self._number += self._whole.count(b"\n", self._position, start)
+                self._position = start
                 return self.next_line()
-            self._number += self._whole.count(b"\n", self._at)
-            self._at = len(self._whole)
+            self._number += self._whole.count(b"\n", self._position)
+            self._position = len(self._whole)
             if not self._refill():
                 return None
 
     def next_line(self) -> LogLine | None:
         """Return the next line, ``None`` at the end."""
-        if self._at == len(self._whole) and not self._refill():
+        if self._position == len(self._whole) and not self._refill():
             return None
-        end = self._line_end(self._at)
-        self._line_at = self._at
-        line = LogLine(self._number, self._whole[self._at : end].rstrip(b"\r"))
-        self._at = min(end + 1, len(self._whole))
+        end = self._line_end(self._position)
+        self._line_at = self._position
+        line = LogLine(self._number, self._whole[self._position : end].rstrip(b"\r"))
+        self._position = min(end + 1, len(self._whole))
         self._number += 1
         return line
 
-    def before(self) -> bytes:
+    def previous_line(self) -> bytes:
         """Return the line before the one that was returned last, without its end; empty at the beginning of the log.
 
         Of a line as long as several blocks it is only the end.
@@ -117,14 +117,14 @@ class LogLines:
     def _next_hit(self) -> int:
         """Return where the next marker or sign begins among the whole lines, -1 if there is none."""
         for marker in (*self._markers, None):
-            if 0 <= self._hits.get(marker, 0) < self._at or marker not in self._hits:
+            if 0 <= self._hits.get(marker, 0) < self._position or marker not in self._hits:
                 self._hits[marker] = self._find(marker)
         return min((hit for hit in self._hits.values() if hit >= 0), default=-1)
 
     def _find(self, marker: bytes | None) -> int:
         if marker is not None:
-            return self._whole.find(marker, self._at)
-        match = self._sign.pattern.search(self._whole, self._at) if self._sign and self._sign_is_likely else None
+            return self._whole.find(marker, self._position)
+        match = self._sign.pattern.search(self._whole, self._position) if self._sign and self._sign_is_likely else None
         return match.start() if match else -1
 
     def _refill(self) -> bool:
@@ -148,7 +148,7 @@ class LogLines:
         if whole:
             self.newest.append(_newest_line(whole) if self._to_search > 0 else _last_line(whole, len(whole)))
             self._to_search -= len(whole)
-        self._whole, self._at, self._hits = whole, 0, {}
+        self._whole, self._position, self._hits = whole, 0, {}
         self._rest, self._rest_matters = rest, False
         self._sign_is_likely = self._sign_is_likely or (self._sign is not None and self._has(self._sign.kind))
 
@@ -158,14 +158,14 @@ class LogLines:
         starts = {self._whole.rfind(b"\n", 0, place) + 1 for place in places}
         return any(kind.search(self._whole, start, self._line_end(start)) for start in starts)
 
-    def _line_end(self, at: int) -> int:
-        end = self._whole.find(b"\n", at)
+    def _line_end(self, position: int) -> int:
+        end = self._whole.find(b"\n", position)
         return end if end >= 0 else len(self._whole)
 
     def _too_long(self) -> SnapshotError:
-        what = f"a line is longer than {LONGEST_LINE_BYTES >> 20} MiB"
+        problem = f"a line is longer than {LONGEST_LINE_BYTES >> 20} MiB"
         return SnapshotError(
-            what, where=f"{printable(self._name)}, line {self._number}", fix="give the log as it was written"
+            problem, where=f"{printable(self._name)}, line {self._number}", fix="give the log as it was written"
         )
 
     def _shorten_rest(self) -> None:
@@ -182,14 +182,14 @@ def _last_line(lines: bytes, end: int) -> bytes:
 def _newest_line(lines: bytes) -> bytes:
     """Return the line with the greatest time; logs of several instances may stand one after the other."""
     newest = max(_LINE_TIME.findall(lines), default=None)
-    at = -1 if newest is None else lines.find(newest)
-    while newest is not None and at >= 0:
-        start, end = lines.rfind(b"\n", 0, at) + 1, lines.find(b"\n", at)
+    position = -1 if newest is None else lines.find(newest)
+    while newest is not None and position >= 0:
+        start, end = lines.rfind(b"\n", 0, position) + 1, lines.find(b"\n", position)
         end = end if end >= 0 else len(lines)
         match = _LINE_TIME.match(lines, start)
         if match is not None and match[1] == newest:
             return lines[start:end].rstrip(b"\r")
-        at = lines.find(newest, end)  # a line may be about a time
+        position = lines.find(newest, end)  # a line may be about a time
     return _last_line(lines, len(lines))
 
 
@@ -202,8 +202,8 @@ def text_blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
     try:
         yield from within_limit(_texts(stream, name))
     except OSError as error:
-        what = f"cannot be read: {error.strerror or error}"
-        raise SnapshotError(what, where=printable(name), fix="check the file") from None
+        problem = f"cannot be read: {error.strerror or error}"
+        raise SnapshotError(problem, where=printable(name), fix="check the file") from None
 
 
 def _texts(stream: BinaryIO, name: str) -> Iterator[bytes]:

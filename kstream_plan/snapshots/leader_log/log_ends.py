@@ -25,23 +25,26 @@ def ends_of(applications: Mapping[str, Sequence[LoggedGeneration]], records: Ite
         thread: name
         for name, generations in applications.items()
         for generation in generations
-        for thread in (generation.thread, *(each.rpartition("-consumer-")[0] for each in generation.consumer_ids))
+        for thread in (
+            generation.thread,
+            *(consumer_id.rpartition("-consumer-")[0] for consumer_id in generation.consumer_ids),
+        )
         if thread
     }
-    named = [(record, _application(record, applications, threads)) for record in records]
+    named_records = [(record, _application(record, applications, threads)) for record in records]
     names_in: dict[str, set[str]] = defaultdict(set)
-    for record, name in named:
+    for record, name in named_records:
         if name is not None:
             names_in[record.place.file].add(name)
     for name, generations in applications.items():
         for generation in generations:
             names_in[generation.place.file].add(name)
     newest: dict[str, Moment] = {}
-    for record, name in named:
+    for record, name in named_records:
         if name is None and isinstance(record.message, Ended) and len(names_in[record.place.file]) == 1:
             (name,) = names_in[record.place.file]  # noqa: PLW2901 - it is the only one there
-        if name is not None and record.at is not None:
-            newest[name] = max(record.at, newest.get(name, record.at))
+        if name is not None and record.logged_at is not None:
+            newest[name] = max(record.logged_at, newest.get(name, record.logged_at))
     return newest
 
 

@@ -45,19 +45,19 @@ def each_log(paths: Sequence[str], stdin: StandardInput, read: Callable[[BinaryI
     Raises:
         SnapshotError: a log cannot be read.
     """
-    checked = check_paths(paths)
-    if checked.remote:
-        raise SnapshotError("is not on this machine", where=printable(checked.remote[0]), fix="copy the log here")
-    for file in checked.local:
+    sources = check_paths(paths)
+    if sources.remote:
+        raise SnapshotError("is not on this machine", where=printable(sources.remote[0]), fix="copy the log here")
+    for file in sources.local:
         try:
             with open(at_hand(file.path), "rb") as stream:
                 yield from read(stream, file.name)
         except OSError as error:
-            what = f"cannot be read: {error.strerror or error}"
-            raise SnapshotError(what, where=printable(file.name), fix="check the file") from None
-    if checked.stdin:
+            problem = f"cannot be read: {error.strerror or error}"
+            raise SnapshotError(problem, where=printable(file.name), fix="check the file") from None
+    if sources.stdin:
         try:
             yield from read(waited_for(cast(BinaryIO, stdin)), "standard input")
         except OSError as error:
-            what = f"cannot be read: {error.strerror or error}"
-            raise SnapshotError(what, where="standard input", fix="check what is piped into it") from None
+            problem = f"cannot be read: {error.strerror or error}"
+            raise SnapshotError(problem, where="standard input", fix="check what is piped into it") from None

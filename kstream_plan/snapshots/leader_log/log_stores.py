@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model.note import name_list
-from kstream_plan.snapshots.leader_log.envelope import CutLineError, Envelope, of_row, opened, texts_in, unwrap
+from kstream_plan.snapshots.leader_log.envelope import CutLineError, Envelope, of_row, texts_in, unwrap, unwrap_json
 from kstream_plan.snapshots.leader_log.lines import LONGEST_LINE_BYTES
 from kstream_plan.snapshots.leader_log.log_fields import TEXT_FIELDS, TIME_FIELDS, fields_of, is_named
 from kstream_plan.snapshots.leader_log.log_times import LogTimes
@@ -37,13 +37,13 @@ _BETWEEN = re.compile(r"[\s,]*")
 class StoredRecord(NamedTuple):
     """A record of a store: what it holds, and where it is, as line or record.
 
-    ``envelope`` is ``None`` if it cannot be read, and ``why`` says what is wrong with it.
+    ``envelope`` is ``None`` if it cannot be read, for this ``reason``.
     """
 
     envelope: Envelope | None
     number: int
     unit: str = "record"
-    why: str = ""
+    reason: str = ""
 
 
 class LogStore:
@@ -70,8 +70,8 @@ class LogStore:
         Raises:
             SnapshotError: it is too large to be kept whole.
         """
-        first_line, _, more = self._head.lstrip().partition(b"\n")
-        if _is_document(first_line, has_more=bool(more)):
+        first_line, _, further_lines = self._head.lstrip().partition(b"\n")
+        if _is_document(first_line, has_more=bool(further_lines)):
             return self._of_document()
         if len(first_line) > _LONGEST_HEADER:
             return None
@@ -85,7 +85,7 @@ class LogStore:
     def lines(self) -> tuple[Iterable[bytes], bool]:
         """Return the log block by block, the oldest line first, and whether it was turned round for that."""
         lines = self._head[: self._head.rfind(b"\n") + 1].split(b"\n")[:_SAMPLED_ROWS]
-        at_us = [at for line in lines if (at := self._line_time(line)) is not None]
+        at_us = [line_us for line in lines if (line_us := self._line_time(line)) is not None]
         if not _is_newest_first(at_us, least=1 if lines[0].lstrip().startswith(b"{") else 3):
             return self._blocks, False
         whole = [line if line.endswith(b"\n") else line + b"\n" for line in self._whole("tac FILE").splitlines(True)]
@@ -102,22 +102,22 @@ class LogStore:
     def _is_turned_by_line(self, lines: Sequence[bytes], begins: Sequence[bool]) -> bool:
         """Tell whether the further lines of messages stand before their first ones, as ``tac`` has them."""
         heads = [line.rstrip().endswith(b":") and self._is_marked(line.decode("utf-8", "replace")) for line in lines]
-        before = after = 0
-        for number, (one, other) in enumerate(pairwise(begins)):
-            before += one and not other and heads[number]
-            after += other and not one and heads[number + 1]
-        return after > before
+        heads_first = heads_last = 0
+        for number, (begins_record, next_begins_record) in enumerate(pairwise(begins)):
+            heads_first += begins_record and not next_begins_record and heads[number]
+            heads_last += next_begins_record and not begins_record and heads[number + 1]
+        return heads_last > heads_first
 
     def _line_time(self, line: bytes) -> int | None:
         if not line.strip():
             return None
         try:
-            envelope = opened(unwrap(line, self._times), self._is_marked, self._times)
+            envelope = unwrap_json(unwrap(line, self._times), self._is_marked, self._times)
         except CutLineError:
             return None
         header = envelope.text[:_HEADER_CHARACTERS]
-        at = envelope.at or self._times.in_text(header) or self._times.in_header(header)
-        return None if at is None else at.us
+        moment = envelope.moment or self._times.in_text(header) or self._times.in_header(header)
+        return None if moment is None else moment.us
 
     def _whole(self, fix: str) -> bytes:
         pieces, size = [], 0
@@ -125,10 +125,10 @@ class LogStore:
             pieces.append(block)
             size += len(block)
             if size > MAX_WHOLE_BYTES:
-                what = (
+                problem = (
                     f"more than {MAX_WHOLE_BYTES >> 20} MiB that have to be read as one, newest first or as a document"
                 )
-                raise SnapshotError(what, where=printable(self._name), fix=f"write it line by line first: {fix}")
+                raise SnapshotError(problem, where=printable(self._name), fix=f"write it line by line first: {fix}")
         return b"".join(pieces)
 
     def _of_document(self) -> Iterator[StoredRecord]:
@@ -143,12 +143,12 @@ class LogStore:
                 envelope for row in rows if (envelope := of_row(row, self._is_marked, self._times)) is not None
             ]
         if not envelopes and self._is_marked(text):
-            why = _CUT if is_cut else "it is in a JSON document without a list of records that have a message"
-            yield StoredRecord(None, 1, why=why)
+            reason = _CUT if is_cut else "it is in a JSON document without a list of records that have a message"
+            yield StoredRecord(None, 1, reason=reason)
             return
-        yield from _oldest_first([StoredRecord(each, number) for number, each in enumerate(envelopes, 1)])
+        yield from _oldest_first([StoredRecord(envelope, number) for number, envelope in enumerate(envelopes, 1)])
         if is_cut:
-            yield StoredRecord(None, len(envelopes) + 1, why=_CUT)
+            yield StoredRecord(None, len(envelopes) + 1, reason=_CUT)
 
     def _of_csv(self, delimiter: str) -> Iterator[StoredRecord]:
         csv.field_size_limit(LONGEST_LINE_BYTES)
@@ -165,8 +165,8 @@ class LogStore:
         for row in rows:
             size += 0 if row.envelope is None else len(row.envelope.text)
             if size > MAX_WHOLE_BYTES:
-                what = f"is CSV with the newest record first, and more than {MAX_WHOLE_BYTES >> 20} MiB"
-                raise SnapshotError(what, where=printable(self._name), fix="export it with the oldest record first")
+                problem = f"is CSV with the newest record first, and more than {MAX_WHOLE_BYTES >> 20} MiB"
+                raise SnapshotError(problem, where=printable(self._name), fix="export it with the oldest record first")
             records.append(row)
         yield from reversed(records)
 
@@ -237,24 +237,24 @@ def _delimiter(header: str) -> str | None:
 def _values(text: str) -> Iterator[Any]:
     """Yield the values that stand one after the other; of a list that is cut its items, and ``None`` for the rest."""
     decoder = json.JSONDecoder()
-    at = _BETWEEN.match(text, 0).end()  # type: ignore[union-attr]
-    while at < len(text):
+    position = _BETWEEN.match(text, 0).end()  # type: ignore[union-attr]
+    while position < len(text):
         try:
-            value, at = decoder.raw_decode(text, at)
+            value, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
-            yield from _items_before_the_cut(text, at, decoder)
+            yield from _items_before_the_cut(text, position, decoder)
             yield None
             return
         yield value
-        at = _BETWEEN.match(text, at).end()  # type: ignore[union-attr]
+        position = _BETWEEN.match(text, position).end()  # type: ignore[union-attr]
 
 
-def _items_before_the_cut(text: str, at: int, decoder: json.JSONDecoder) -> Iterator[Any]:
-    at = text.find("[", at) + 1
-    while at:
-        at = _BETWEEN.match(text, at).end()  # type: ignore[union-attr]
+def _items_before_the_cut(text: str, position: int, decoder: json.JSONDecoder) -> Iterator[Any]:
+    position = text.find("[", position) + 1
+    while position:
+        position = _BETWEEN.match(text, position).end()  # type: ignore[union-attr]
         try:
-            value, at = decoder.raw_decode(text, at)
+            value, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
             return
         yield value
@@ -270,14 +270,14 @@ def rows_in(text: str) -> list[Mapping[str, Any]]:
 
 
 def _rows(value: Any, is_record: Callable[[Mapping[str, Any]], bool]) -> list[Mapping[str, Any]]:
-    """Return the records in a value: it is one, or the first list inside that holds some, outside first."""
+    """Return the records in a value: it is one, or the first list inside that holds some, shipper_moment first."""
     level = [value]
     for _ in range(6):
-        for each in level:
-            rows = _rows_of(each, is_record)
+        for node in level:
+            rows = _rows_of(node, is_record)
             if rows:
                 return rows
-        level = [inner for each in level for inner in _inside(each)]
+        level = [inner for node in level for inner in _inside(node)]
     return []
 
 
@@ -311,9 +311,9 @@ def _of_opentelemetry(batch: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             for record in _mappings(scope, "logRecords"):
                 body = _plain_value(record.get("body"))
                 times = (record.get(name) for name in ("timeUnixNano", "observedTimeUnixNano"))
-                at = next((time for time in times if time not in (None, 0, "0")), None)
+                logged_time = next((time for time in times if time not in (None, 0, "0")), None)
                 message = body if isinstance(body, Mapping) else {"message": body}
-                yield {"timestamp": at, **message, **attributes, **_attributes(record, "attributes")}
+                yield {"timestamp": logged_time, **message, **attributes, **_attributes(record, "attributes")}
 
 
 def _attributes(node: Any, name: str) -> dict[str, Any]:
@@ -355,19 +355,20 @@ def _oldest_first(records: Sequence[StoredRecord]) -> Sequence[StoredRecord]:
 
 
 def _are_newest_first(records: Iterable[StoredRecord]) -> bool:
-    """Tell whether times go back among the records of each source; those of several may stand one after the other."""
+    """Return True if times go back among the records of each source; sources may stand one after the other."""
     at_us: dict[str, list[int]] = {}
-    for each in records:
-        if each.envelope is not None and each.envelope.at is not None:
-            at_us.setdefault(each.envelope.stream, []).append(each.envelope.at.us)
-    together = [time for times in at_us.values() for time in times]
-    pairs = [pair for times in at_us.values() for pair in pairwise(times)] or [*pairwise(together)]
-    earlier, later = sum(after < before for before, after in pairs), sum(after > before for before, after in pairs)
+    for record in records:
+        if record.envelope is not None and record.envelope.moment is not None:
+            at_us.setdefault(record.envelope.stream, []).append(record.envelope.moment.us)
+    all_us = [time for times in at_us.values() for time in times]
+    pairs = [pair for times in at_us.values() for pair in pairwise(times)] or [*pairwise(all_us)]
+    earlier = sum(next_us < first_us for first_us, next_us in pairs)
+    later = sum(next_us > first_us for first_us, next_us in pairs)
     return earlier >= 1 and earlier > 4 * later
 
 
 def _is_newest_first(at_us: Sequence[int], least: int = 1) -> bool:
-    """Tell whether times go back, but for a few."""
-    earlier = sum(after < before for before, after in pairwise(at_us))
-    later = sum(after > before for before, after in pairwise(at_us))
+    """Return True if times go back, but for a few."""
+    earlier = sum(next_us < first_us for first_us, next_us in pairwise(at_us))
+    later = sum(next_us > first_us for first_us, next_us in pairwise(at_us))
     return earlier >= least and earlier > 4 * later

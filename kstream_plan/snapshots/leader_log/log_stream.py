@@ -42,8 +42,8 @@ class LogStream:
         """Return what has come in so far in whole lines: the beginning, and the newest part."""
         with self._lock:
             head = self._head[: self._head.rfind(b"\n") + 1] if self._is_cut else self._head
-            kept = bytes(head + self._tail)
-        return io.BytesIO(kept if self.ended else kept[: kept.rfind(b"\n") + 1])
+            content = bytes(head + self._tail)
+        return io.BytesIO(content if self.ended else content[: content.rfind(b"\n") + 1])
 
     def _read(self) -> None:
         # a thread that waits in a buffered reader keeps Python from ending

@@ -86,10 +86,10 @@ class Moment(NamedTuple):
     year_assumed: bool = False
 
 
-def _is_printed_again(own: Moment, shown: Moment) -> bool:
-    """Tell whether a log was printed long after it was logged, by its own time and that of whoever printed it."""
-    is_plain = not (own.zoned or own.readings or own.year_assumed)
-    return is_plain and shown.us - own.us > _WIDEST_ZONE + _LONGEST_DELAY
+def _is_printed_again(log_moment: Moment, print_moment: Moment) -> bool:
+    """Tell whether a log was printed long after it was logged, by its own time and the time of the print."""
+    is_plain = not (log_moment.zoned or log_moment.readings or log_moment.year_assumed)
+    return is_plain and print_moment.us - log_moment.us > _WIDEST_ZONE + _LONGEST_DELAY
 
 
 class LogTimes:
@@ -135,24 +135,24 @@ class LogTimes:
         epoch = self._epoch.match(header) if best is None else None
         return best if epoch is None else of_number(float(epoch[1].replace(",", ".")))
 
-    def logged_at(self, header: str, outside: Moment | None) -> Moment | None:
+    def logged_at(self, header: str, shipper_moment: Moment | None) -> Moment | None:
         """Return when a message was logged.
 
-        It is what its own header says. If only ``outside``, the time that a shipper gives, names a zone, that of the
-        header follows from it: the shipper came by moments later. A header that begins with a much earlier time is of a
-        log that was printed again.
+        Its own header counts. If only ``shipper_moment``, a shipper's time, names a zone, that of the header follows
+        from it: the shipper came by moments later. A header that begins with a much earlier time is of a log that was
+        printed again.
         """
-        own = self.in_header(header)
-        if own is None or outside is None or own.zoned or not outside.zoned:
-            return outside if own is None else own
+        header_moment = self.in_header(header)
+        if header_moment is None or shipper_moment is None or header_moment.zoned or not shipper_moment.zoned:
+            return shipper_moment if header_moment is None else header_moment
         first = _TIME.search(header)
-        if first is not None and first.start() <= _MARKS_BEFORE and _is_printed_again(own, outside):
-            return own
-        zone_us = round((own.us - outside.us) / _QUARTER_HOUR) * _QUARTER_HOUR
-        delay_us = abs(outside.us - (own.us - zone_us))
-        if own.readings or abs(zone_us) > _WIDEST_ZONE or delay_us > _LONGEST_DELAY:
-            return outside
-        return Moment(own.us - zone_us, zoned=True)
+        if first is not None and first.start() <= _MARKS_BEFORE and _is_printed_again(header_moment, shipper_moment):
+            return header_moment
+        zone_us = round((header_moment.us - shipper_moment.us) / _QUARTER_HOUR) * _QUARTER_HOUR
+        delay_us = abs(shipper_moment.us - (header_moment.us - zone_us))
+        if header_moment.readings or abs(zone_us) > _WIDEST_ZONE or delay_us > _LONGEST_DELAY:
+            return shipper_moment
+        return Moment(header_moment.us - zone_us, zoned=True)
 
     def in_text(self, text: str) -> Moment | None:
         """Return the first time in a text."""
@@ -170,7 +170,7 @@ class LogTimes:
         return of_number(float(value)) if _EPOCH_TEXT.fullmatch(value.strip()) else self.in_text(value)
 
     def not_before(self, us: int) -> None:
-        """Know that the log was written later than this: what it says came with a release of Kafka."""
+        """Note that the log was written later than this: its wording came with a release of Kafka."""
         self._earliest_us = max(self._earliest_us, us - _DAY)
 
     def see(self, text: str) -> None:
@@ -188,13 +188,13 @@ class LogTimes:
         """
         moments = list(moments)
         try:
-            return [self._settled(moment) for moment in moments]
+            return [self._read_in_order(moment) for moment in moments]
         except AmbiguousDatesError:
             if all(moment is None or moment.readings for moment in moments):
                 raise
         return [None if moment is None or moment.readings else moment for moment in moments]
 
-    def _settled(self, moment: Moment | None) -> Moment | None:
+    def _read_in_order(self, moment: Moment | None) -> Moment | None:
         if moment is None or not moment.readings:
             return moment
         by_order, order = dict(moment.readings), self._settled_order()
@@ -205,7 +205,10 @@ class LogTimes:
     def _settled_order(self) -> str:
         if self._order is None:
             possible = self._possible(self._until_us) or self._possible(_FOREVER_US)
-            if not possible or len({tuple(dict(each)[order] for each in self._readings) for order in possible}) > 1:
+            if (
+                not possible
+                or len({tuple(dict(readings)[order] for readings in self._readings) for order in possible}) > 1
+            ):
                 raise AmbiguousDatesError(next(iter(self._readings.values())), possible)
             self._order = possible[0]
         return self._order
@@ -279,13 +282,13 @@ class AmbiguousDatesError(ValueError):
         names = {"dmy": "day first", "mdy": "month first", "ymd": "year first"}
         ways = " or ".join(names[order] for order in possible)
         self.orders = possible or list(DATE_ORDERS[:2])
-        what = f"{example} is {ways}" if ways else f"{example} fits no order of day, month and year"
-        super().__init__(f"the order of day, month and year in its dates is not known: {what}")
+        problem = f"{example} is {ways}" if ways else f"{example} fits no order of day, month and year"
+        super().__init__(f"the order of day, month and year in its dates is not known: {problem}")
 
-    def at(self, where: str) -> SnapshotError:
+    def as_snapshot_error(self, place: str) -> SnapshotError:
         """Return the error as the command tells it."""
         options = " or ".join(f"--set log.dates={order}" for order in self.orders)
-        return SnapshotError(str(self), where=where, fix=f"say which: {options}")
+        return SnapshotError(str(self), where=place, fix=f"say which: {options}")
 
 
 def of_number(value: float) -> Moment | None:

@@ -62,7 +62,7 @@ def settings_of(records: Iterable[Record]) -> LoggedSettings:
     values_by_id: dict[str, list[LoggedValues]] = {}
     last: dict[str, int] = {}
     for record in records:
-        at_us = last[record.place.file] = record.at.us if record.at else last.get(record.place.file, -1)
+        at_us = last[record.place.file] = record.logged_at.us if record.logged_at else last.get(record.place.file, -1)
         if isinstance(record.message, Settings):
             application_id, values = _application(record.message)
             if application_id:
@@ -81,15 +81,17 @@ def settings_for(generation: LoggedGeneration, statements: Sequence[LoggedValues
         generation: what the leader decided.
         statements: what was said of its application.
     """
-    earlier = [values for values in statements if generation.at is None or values.at_us <= generation.at.us]
+    earlier = [
+        values for values in statements if generation.decided_at is None or values.at_us <= generation.decided_at.us
+    ]
     config: dict[str, Any] = {}
     deciding: dict[str, str] = {}
     processes = _processes(generation)
     speakers = [((values.source, processes.get(values.client, "")), values) for values in earlier or statements]
     leader = processes.get(f"{generation.thread}-consumer")
 
-    def rank(said: tuple[_Speaker, LoggedValues]) -> tuple[bool, bool, int]:
-        (source, member), values = said
+    def rank(statement: tuple[_Speaker, LoggedValues]) -> tuple[bool, bool, int]:
+        (source, member), values = statement
         return source == generation.source, member == leader, values.at_us
 
     for _, values in sorted(speakers, key=rank):
@@ -133,39 +135,44 @@ def _differences(
     for name, value in in_force.items():
         if name in _OF_ONE_INSTANCE:
             continue
-        said: dict[_Speaker, list[tuple[str, LoggedValues]]] = {}
+        statements_by_speaker: dict[_Speaker, list[tuple[str, LoggedValues]]] = {}
         for speaker, values in speakers:
-            known = {**values.deciding, **values.config}
-            if name in known:
-                said.setdefault(speaker, []).append((_text(known[name]), values))
-        newest = {text: values.place for text, values in (each[-1] for each in said.values())}
-        key, shown = name.replace("_", "."), _text(value)
+            logged_values = {**values.deciding, **values.config}
+            if name in logged_values:
+                statements_by_speaker.setdefault(speaker, []).append((_text(logged_values[name]), values))
+        newest = {
+            text: values.place for text, values in (statements[-1] for statements in statements_by_speaker.values())
+        }
+        key, shown_value = name.replace("_", "."), _text(value)
         if len(newest) > 1:
             pairs = ", ".join(f"{text} ({place})" for text, place in newest.items())
             message = (
-                f"instances log different values of {key}: {pairs}; {shown} is used, the leader's as far as its log "
-                "tells"
+                f"instances log different values of {key}: {pairs}; {shown_value} is used, the leader's as far as its "
+                "log tells"
             )
             yield Note("settings-differ", message, tuple(map(str, newest.values())))
             continue
-        changes = [change for each in said.values() for change in _changes(each)]
+        changes = [change for statements in statements_by_speaker.values() for change in _changes(statements)]
         if changes:
-            (old, before), (_, after) = max(changes, key=lambda change: change[1][1].at_us)
-            since = (
-                f"since {utc(format_time(after.at_us // 1000))} ({after.place})"
-                if after.at_us > 0
-                else f"at {after.place}"
+            (old, previous), (_, newer) = max(changes, key=lambda change: change[1][1].at_us)
+            since_text = (
+                f"since {utc(format_time(newer.at_us // 1000))} ({newer.place})"
+                if newer.at_us > 0
+                else f"at {newer.place}"
             )
-            whose = "" if after.source[1] else ", if this log is of one instance"
-            message = f"{key} is {shown}, logged {since}, and was {old} before ({before.place}){whose}: {shown} is used"
-            yield Note("settings-differ", message, (str(before.place), str(after.place)))
+            condition = "" if newer.source[1] else ", if this log is of one instance"
+            message = (
+                f"{key} is {shown_value}, logged {since_text}, and was {old} before ({previous.place}){condition}: "
+                f"{shown_value} is used"
+            )
+            yield Note("settings-differ", message, (str(previous.place), str(newer.place)))
 
 
 def _changes(
-    said: Sequence[tuple[str, LoggedValues]],
+    statements: Sequence[tuple[str, LoggedValues]],
 ) -> list[tuple[tuple[str, LoggedValues], tuple[str, LoggedValues]]]:
     """Return the last restart of an instance with another value: what it said last before, and first since."""
-    pairs = [(before, after) for before, after in pairwise(said) if before[0] != after[0]]
+    pairs = [(earlier, later) for earlier, later in pairwise(statements) if earlier[0] != later[0]]
     return pairs[-1:]
 
 

@@ -30,10 +30,10 @@ class Members:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What the assignor decided, what it decided it from, and whether it wants a probing rebalance."""
+    """The assignor's decision, its input, and whether it wants a probing rebalance."""
 
     clients: Clients
-    probing: bool
+    has_probe: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +134,9 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A message is there that cannot be read; ``why`` says what is wrong with it."""
+    """A message that cannot be read, and the reason."""
 
-    why: str
+    reason: str
 
 
 Message: TypeAlias = (

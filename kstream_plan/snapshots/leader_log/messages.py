@@ -157,7 +157,7 @@ def thread_of(header: str) -> str | None:
 
 @dataclass(slots=True)
 class Draft(ABC):
-    """A message of which more lines may be to come; ``whole`` tells.
+    """A message that more lines may complete, unless it is ``whole``.
 
     Attributes:
         header: what stands before the message in its first line.
@@ -240,8 +240,8 @@ class _DecidedDraft(Draft):
 
     def offer(self, text: str, *, joinable: bool) -> bool:
         if joinable:
-            before = "".join(piece[-_LONGEST_END:] for piece in self.pieces[-3:])[-_LONGEST_END:]
-            self.ended = _DECIDED_END.search(before + text) is not None
+            last_characters = "".join(piece[-_LONGEST_END:] for piece in self.pieces[-3:])[-_LONGEST_END:]
+            self.ended = _DECIDED_END.search(last_characters + text) is not None
             self.pieces.append(text)
         return joinable
 
@@ -250,12 +250,12 @@ class _DecidedDraft(Draft):
         end = _DECIDED_END.search(text)
         if end is None:
             raise GrammarError("its end is missing")
-        return Decided(read_clients(text[: end.start()]), probing=end["no"] is None)
+        return Decided(read_clients(text[: end.start()]), has_probe=end["no"] is None)
 
 
 @dataclass(slots=True)
 class _Entries(Draft):
-    """A message of several entries, each of which can be told by what it looks like, on lines of their own or not.
+    """A message of several entries, on lines of their own or not; each is recognized by its form.
 
     ``pieces`` are those of an entry that goes on in the next line.
     """
@@ -388,7 +388,7 @@ class _ConfigDraft(Draft):
         return Settings(self.kind, self.values)
 
 
-def begun(text: str) -> Draft | None:
+def begin_draft(text: str) -> Draft | None:
     """Return the message that begins in a line, with what the line has of it; ``None`` if none does.
 
     A message that a JSON layout or Docker kept together may have its other lines in ``text`` as well.

@@ -46,12 +46,12 @@ def hosts_of(generations: Sequence[LoggedGeneration], records: Iterable[Record])
     In this order: the prefix or the field of the lines that the process itself logged; ``application.server``; a
     ``client.id`` of its own; the name of the file, if there are several and each is of one process.
     """
-    said: dict[str, str] = {}
+    server_hosts: dict[str, str] = {}
     prefixes: dict[str, set[str]] = defaultdict(set)
     files: dict[str, set[str]] = defaultdict(set)
     for record in records:
         if isinstance(record.message, Hosts):
-            said.update(record.message.hosts)
+            server_hosts.update(record.message.hosts)
         if record.thread and record.host:
             prefixes[record.thread].add(record.host)
         if record.thread:
@@ -63,7 +63,7 @@ def hosts_of(generations: Sequence[LoggedGeneration], records: Iterable[Record])
     threads = {process_id: _threads(process_id, names, files) for process_id, names in consumers.items()}
     own_clients = {process_id: _own_client(process_id, names) for process_id, names in consumers.items()}
     hosts: dict[str, str] = {}
-    for source in (_by_thread(threads, prefixes), said, own_clients, _by_file(threads, files)):
+    for source in (_by_thread(threads, prefixes), server_hosts, own_clients, _by_file(threads, files)):
         for process_id, host in source.items():
             if process_id in consumers and host:
                 hosts.setdefault(process_id, host)
@@ -82,28 +82,30 @@ def _own_client(process_id: str, consumers: Iterable[str]) -> str:
     return client if client and process_id not in client else ""
 
 
-def _threads(process_id: str, consumers: Iterable[str], known: Iterable[str]) -> list[str]:
-    own = {consumer.rpartition("-consumer-")[0] for consumer in consumers}
-    return sorted(thread for thread in known if thread in own or process_id in thread)
+def _threads(process_id: str, consumers: Iterable[str], thread_names: Iterable[str]) -> list[str]:
+    own_threads = {consumer.rpartition("-consumer-")[0] for consumer in consumers}
+    return sorted(thread for thread in thread_names if thread in own_threads or process_id in thread)
 
 
 def _by_thread(threads: Mapping[str, Sequence[str]], names: Mapping[str, set[str]]) -> dict[str, str]:
     """Return the only name that the threads of each process go by; none if they go by several."""
-    found = {}
-    for process_id, own in threads.items():
-        of_process = {name for thread in own for name in names.get(thread, ())}
+    names_by_process = {}
+    for process_id, own_threads in threads.items():
+        of_process = {name for thread in own_threads for name in names.get(thread, ())}
         if len(of_process) == 1:
-            (found[process_id],) = of_process
-    return found
+            (names_by_process[process_id],) = of_process
+    return names_by_process
 
 
 def _by_file(threads: Mapping[str, Sequence[str]], files: Mapping[str, set[str]]) -> dict[str, str]:
-    """Name processes after the files that hold nobody else's lines, if there are several files."""
+    """Name processes after the files that hold only their lines, if there are several files."""
     if len({file for names in files.values() for file in names}) < 2:
         return {}
-    found = _by_thread(threads, files)
-    shared = Counter(file for own in threads.values() for file in {file for thread in own for file in files[thread]})
-    return {process_id: file for process_id, file in found.items() if shared[file] == 1}
+    files_by_process = _by_thread(threads, files)
+    uses = Counter(
+        file for own_threads in threads.values() for file in {file for thread in own_threads for file in files[thread]}
+    )
+    return {process_id: file for process_id, file in files_by_process.items() if uses[file] == 1}
 
 
 def notes_on_unused_names(names: Sequence[str]) -> list[Note]:

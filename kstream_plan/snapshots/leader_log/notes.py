@@ -28,9 +28,9 @@ def notes_about(history: LogHistory, entries: Sequence[Entry]) -> list[Note]:
     """Return one warning for each thing that is not known of ``entries``, with its cost and the cure."""
     notes = [*_about_times(entries), *_about_groups(entries), *_about_copies(entries)]
     of_entries = dict.fromkeys(note for entry in entries for note in entry.notes if note.code != NEWER_UNREAD)
-    known = [*notes_about_logs(history, entries), *of_entries, *(note for note in notes if note is not None)]
+    other_notes = [*notes_about_logs(history, entries), *of_entries, *(note for note in notes if note is not None)]
     deciding = [note for entry in entries[-1:] for note in _about_deciding(entry)]
-    return [*known, *deciding, *lost_state_notes([entry.row for entry in entries])]
+    return [*other_notes, *deciding, *lost_state_notes([entry.row for entry in entries])]
 
 
 def notes_about_logs(history: LogHistory, entries: Sequence[Entry]) -> list[Note]:
@@ -40,32 +40,32 @@ def notes_about_logs(history: LogHistory, entries: Sequence[Entry]) -> list[Note
     notes = [note for entry in newest.values() for note in entry.notes if note.code == NEWER_UNREAD]
     if places:
         message = (
-            f"{_many(len(places), 'rebalance')} in the logs left out, because incomplete or not by the "
+            f"{_count_of(len(places), 'rebalance')} in the logs left out, because incomplete or not by the "
             f"HighAvailabilityTaskAssignor; the first begins at {places[0]}"
         )
         notes.append(Note("incomplete-generation", message, places))
     if history.unread:
-        place, why = history.unread[0]
+        place, reason = history.unread[0]
         message = (
-            f"{_many(len(history.unread), 'message')} of the assignor cannot be read and left out, as if the log had a "
-            f"gap; the first is at {place}: {printable(why)}"
+            f"{_count_of(len(history.unread), 'message')} of the assignor cannot be read and left out, as if the log "
+            f"had a gap; the first is at {place}: {printable(reason)}"
         )
         notes.append(Note("unread-message", message, tuple(str(place) for place, _ in history.unread)))
     return [*notes, *notes_on_unused_names(history.unused_names)]
 
 
 def _about_times(entries: Sequence[Entry]) -> list[Note | None]:
-    without = any(entry.at_ms is None for entry in entries)
+    has_undated = any(entry.at_ms is None for entry in entries)
     return [
         Note(
             "no-times",
             "the log has no times with a date: snapshots have no time, and count as the oldest. kubectl logs "
             "--timestamps adds them",
         )
-        if without
+        if has_undated
         else None,
         Note("no-time-zone", "the log's times name no zone, UTC is assumed: --as-of may be hours off")
-        if not without and not all(entry.zoned for entry in entries)
+        if not has_undated and not all(entry.zoned for entry in entries)
         else None,
     ]
 
@@ -89,7 +89,7 @@ def _about_groups(entries: Sequence[Entry]) -> list[Note | None]:
         else None,
         Note(
             "no-hosts",
-            f"{_many(len(nameless), 'instance')} without a host: shown by process id. Give --names",
+            f"{_count_of(len(nameless), 'instance')} without a host: shown by process id. Give --names",
             nameless,
         )
         if nameless
@@ -111,8 +111,8 @@ def _about_copies(entries: Sequence[Entry]) -> list[Note | None]:
     return [
         Note(
             "no-end-offsets",
-            f"the end offsets of {_many(len(unknown), 'task')} are unknown, because only the owner holds it: how much "
-            "a move restores is unknown",
+            f"the end offsets of {_count_of(len(unknown), 'task')} are unknown, because only the owner holds it: how "
+            "much a move restores is unknown",
             tuple(unknown),
         )
         if unknown
@@ -134,5 +134,5 @@ def _about_deciding(entry: Entry) -> list[Note]:
     return list(warnings_of(entry.deciding, snapshot_from_row(entry.row, str(entry.place))))
 
 
-def _many(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+def _count_of(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -43,27 +43,29 @@ _SHOWN_FIELDS = 8
 _LOOKED_FOR = ("message", "msg", "log", "line", "textPayload", "body")
 
 
-def other_log(paths: Sequence[str], wanted: LogKind, lacks: str, piped: StandardInput) -> SnapshotError | None:
+def other_log(paths: Sequence[str], expected_kind: LogKind, lacks: str, piped: StandardInput) -> SnapshotError | None:
     """Return the error that a log is of another kind than wanted, or has no messages; ``None``: that is not known.
 
     Args:
         paths: the logs, files among them.
-        wanted: whose log was asked for.
+        expected_kind: whose log was asked for.
         lacks: what was not found.
         piped: standard input, if it was read.
     """
     for file in check_paths(paths).local:
         with suppress(OSError), open(at_hand(file.path), "rb") as stream:
-            error = _other(stream, file.name, wanted, lacks)
+            error = _error_of(stream, file.name, expected_kind, lacks)
             if error is not None:
                 return error
     kind = file_kind(piped.beginning[:_HEAD_BYTES])
     if kind in _MARKS:
-        return SnapshotError(f"is {kind.name}, and {lacks}", where="standard input", fix=_alone(_MARKS[kind], "-"))
-    return _other(BytesIO(piped.beginning), "standard input", wanted, lacks)
+        return SnapshotError(
+            f"is {kind.name}, and {lacks}", where="standard input", fix=_snapshot_command(_MARKS[kind], "-")
+        )
+    return _error_of(BytesIO(piped.beginning), "standard input", expected_kind, lacks)
 
 
-def _alone(mark: str, path: str) -> str:
+def _snapshot_command(mark: str, path: str) -> str:
     return f"make a snapshot of it alone: kstream-plan snapshot {mark}={path}"
 
 
@@ -72,27 +74,27 @@ def log_kinds(text: bytes) -> set[LogKind]:
     return {kind for kind, sign in _SIGNS.items() if sign.search(text)}
 
 
-def _other(stream: BinaryIO, name: str, wanted: LogKind, lacks: str) -> SnapshotError | None:
-    head, kinds, where = b"", set[LogKind](), printable(name)
+def _error_of(stream: BinaryIO, name: str, expected_kind: LogKind, lacks: str) -> SnapshotError | None:
+    head, kinds, place = b"", set[LogKind](), printable(name)
     with suppress(SnapshotError):  # of standard input only the beginning is there
         for block, _ in zip(text_blocks(stream, name), range(MOST_BLOCKS), strict=False):
             head = head or block
             kinds |= log_kinds(block)
-    if kinds and wanted not in kinds:
+    if kinds and expected_kind not in kinds:
         (kind, *_) = kinds
         mark = "leader-log" if kind is LogKind.STREAMS else "connect-log"
-        path = "-" if name == "standard input" else where
-        return SnapshotError(f"is {kind.value}, and {lacks}", where=where, fix=_alone(mark, path))
+        path = "-" if name == "standard input" else place
+        return SnapshotError(f"is {kind.value}, and {lacks}", where=place, fix=_snapshot_command(mark, path))
     names = _names_without_message(head)
     if not names:
         return None
-    shown = name_list([printable(name) for name in names], _SHOWN_FIELDS)
+    field_names = name_list([printable(name) for name in names], _SHOWN_FIELDS)
     looked_for = f"{', '.join(_LOOKED_FOR)} and {len(TEXT_FIELDS) - len(_LOOKED_FOR)} more"
-    what = (
-        f"its records have no field with a message: they have {shown}; looked for are {looked_for}, and "
+    problem = (
+        f"its records have no field with a message: they have {field_names}; looked for are {looked_for}, and "
         "Kafka's words in any field"
     )
-    return SnapshotError(what, where=where, fix="export it again with the text that the application logged")
+    return SnapshotError(problem, where=place, fix="export it again with the text that the application logged")
 
 
 def _names_without_message(head: bytes) -> list[str]:

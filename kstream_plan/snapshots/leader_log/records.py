@@ -21,16 +21,23 @@ from kstream_plan.snapshots.leader_log.envelope import (
     Envelope,
     has_level,
     is_empty,
-    opened,
     starts_a_record,
     unwrap,
+    unwrap_json,
 )
 from kstream_plan.snapshots.leader_log.grammar import GrammarError
 from kstream_plan.snapshots.leader_log.lines import LogLine, LogLines, text_blocks
 from kstream_plan.snapshots.leader_log.log_stores import LogStore, StoredRecord
 from kstream_plan.snapshots.leader_log.log_times import AmbiguousDatesError, LogTimes, Moment
 from kstream_plan.snapshots.leader_log.message_values import Ended, Gap, Heard, LogPlace, Message
-from kstream_plan.snapshots.leader_log.messages import MARKERS, Draft, begun, is_marked, number_of_heads, thread_of
+from kstream_plan.snapshots.leader_log.messages import (
+    MARKERS,
+    Draft,
+    begin_draft,
+    is_marked,
+    number_of_heads,
+    thread_of,
+)
 from kstream_plan.snapshots.leader_log.split_lines import MAX_GAP, PART_SIGN, SplitLines, WholeLine
 from kstream_plan.snapshots.rows.fields import printable
 
@@ -51,7 +58,7 @@ class Record(NamedTuple):
     """
 
     message: Message
-    at: Moment | None
+    logged_at: Moment | None
     place: LogPlace
     thread: str | None
     host: str | None
@@ -85,11 +92,11 @@ def read_records(stream: BinaryIO, name: str, dates: str | None = None) -> Itera
         records = list(_Reader(printable(name), times, is_turned=is_turned).of_lines(lines))
     store.see_dates()
     try:
-        moments = times.settle(record.at for record in records)
-        yield from (record._replace(at=at) for record, at in zip(records, moments, strict=True))
+        moments = times.settle(record.logged_at for record in records)
+        yield from (record._replace(logged_at=moment) for record, moment in zip(records, moments, strict=True))
     except AmbiguousDatesError as error:
         if any(not isinstance(record.message, Ended) for record in records):
-            raise error.at(printable(name)) from None
+            raise error.as_snapshot_error(printable(name)) from None
 
 
 @dataclass(slots=True)
@@ -132,34 +139,34 @@ class _Reader:
             yield from self._of_line(line, lines, split)
         for whole in split.rest():
             yield from self._read(whole)
-        yield from self._closed(self._open)
+        yield from self._close_messages(self._open)
         yield from self._ends(map(self._header, lines.newest))
 
     def of_store(self, records: Iterator[StoredRecord]) -> Iterator[Record]:
         newest: dict[str | None, Moment] = {}
-        for envelope, number, unit, why in records:
+        for envelope, number, unit, reason in records:
             if envelope is None:
-                yield self._gap(LogPlace(self._name, number, unit), why)
+                yield self._gap(LogPlace(self._name, number, unit), reason)
                 continue
-            if envelope.at is not None:
+            if envelope.moment is not None:
                 thread = _thread_in(envelope.text[:_LONGEST_HEAD])
-                newest[thread] = max(envelope.at, newest.get(thread, envelope.at))
+                newest[thread] = max(envelope.moment, newest.get(thread, envelope.moment))
             yield from self._read(WholeLine(envelope, number, b""), unit)
-        yield from self._closed(self._open)
-        yield from self._ends((at, thread) for thread, at in newest.items())
+        yield from self._close_messages(self._open)
+        yield from self._ends((moment, thread) for thread, moment in newest.items())
 
     def _ends(self, lines: Iterable[tuple[Moment | None, str | None]]) -> Iterator[Record]:
         """Yield of each stream thread, and of what names none, when its newest line of these was logged."""
         newest: dict[str | None, Moment] = {}
-        for at, thread in lines:
-            if at is not None:
-                newest[thread] = max(at, newest.get(thread, at))
-        for thread, at in newest.items():
-            yield Record(Ended(thread), at, LogPlace(self._name, 0), None, None)
+        for moment, thread in lines:
+            if moment is not None:
+                newest[thread] = max(moment, newest.get(thread, moment))
+        for thread, moment in newest.items():
+            yield Record(Ended(thread), moment, LogPlace(self._name, 0), None, None)
 
     def _of_line(self, line: LogLine, lines: LogLines, split: SplitLines) -> Iterator[Record]:
         try:
-            whole_lines = list(split.add(line, lines.before()))
+            whole_lines = list(split.add(line, lines.previous_line()))
         except CutLineError as error:
             yield self._gap(LogPlace(self._name, line.number, self._unit), str(error))
             return
@@ -175,25 +182,27 @@ class _Reader:
             if is_marked(line.envelope.text):
                 yield self._gap(LogPlace(self._name, line.number, unit or self._unit), str(error))
             return
-        first, *more = envelope.text.split("\n")
-        if any(map(is_marked, more)):
-            for text in (first, *more):
+        first, *further_texts = envelope.text.split("\n")
+        if any(map(is_marked, further_texts)):
+            for text in (first, *further_texts):
                 yield from self._read(WholeLine(envelope._replace(text=text), number, b""), unit)
             return
-        yield from self._begun(envelope, LogPlace(self._name, number, unit or self._unit))
+        yield from self._read_text(envelope, LogPlace(self._name, number, unit or self._unit))
 
-    def _begun(self, envelope: Envelope, place: LogPlace) -> Iterator[Record]:
+    def _read_text(self, envelope: Envelope, place: LogPlace) -> Iterator[Record]:
         """Read a text with one message at most, or a part of one."""
-        heads, draft = number_of_heads(envelope.text), begun(envelope.text)
+        heads, draft = number_of_heads(envelope.text), begin_draft(envelope.text)
         if heads > 1:
             yield self._gap(place, IN_ONE_LINE)
             return
         if heads and (draft is None or not draft.has_head):
             yield self._gap(place, "its beginning is missing")
         if draft is None:
-            yield from self._continued(envelope)
+            yield from self._continue_message(envelope)
             return
-        yield from self._closed([each for each in self._open if each.envelope.stream == envelope.stream])
+        yield from self._close_messages(
+            [open_message for open_message in self._open if open_message.envelope.stream == envelope.stream]
+        )
         message = _Open(draft, envelope, place)
         if not draft.whole:
             self._open.append(message)
@@ -208,23 +217,27 @@ class _Reader:
         Raises:
             CutLineError: it is damaged JSON.
         """
-        envelope = opened(line.envelope, is_marked, self._times)
-        before = self._beginning(envelope, line.before)
-        if before is None:
+        envelope = unwrap_json(line.envelope, is_marked, self._times)
+        first_envelope = self._beginning(envelope, line.previous_line)
+        if first_envelope is None:
             return envelope, line.number
-        return before._replace(text=before.text + envelope.text), line.number - 1
+        return first_envelope._replace(text=first_envelope.text + envelope.text), line.number - 1
 
-    def _beginning(self, envelope: Envelope, before: bytes | Envelope) -> Envelope | None:
+    def _beginning(self, envelope: Envelope, previous_line: bytes | Envelope) -> Envelope | None:
         """Return the line before a line that matters but begins no record, if that one does.
 
         A message out of JSON has no beginning elsewhere. A line that begins with its level may have its time there.
         """
         is_begun = starts_a_record(envelope.text)
         has_time = is_begun and self._times.in_header(envelope.text[:_HEADER_CHARACTERS]) is not None
-        if not before or envelope.was_json or has_time or not is_marked(envelope.text):
+        if not previous_line or envelope.was_json or has_time or not is_marked(envelope.text):
             return None
         try:
-            first = opened(unwrap(before, self._times) if isinstance(before, bytes) else before, is_marked, self._times)
+            first = unwrap_json(
+                unwrap(previous_line, self._times) if isinstance(previous_line, bytes) else previous_line,
+                is_marked,
+                self._times,
+            )
         except CutLineError:
             return None
         is_its = first.stream == envelope.stream and starts_a_record(first.text) and not is_marked(first.text)
@@ -234,33 +247,33 @@ class _Reader:
         """Tell whether a line has a time and no level: Java's own logger puts that on the next one."""
         return self._times.in_text(text[:_HEADER_CHARACTERS]) is not None and not has_level(text)
 
-    def _continued(self, envelope: Envelope) -> Iterator[Record]:
+    def _continue_message(self, envelope: Envelope) -> Iterator[Record]:
         """Give a line to the message that it belongs to; one that begins a record ends those of its source."""
-        for waiting in reversed(self._open):
-            if waiting.takes(envelope):
-                if waiting.draft.whole:
-                    self._open.remove(waiting)
-                    yield self._record(waiting)
+        for open_message in reversed(self._open):
+            if open_message.takes(envelope):
+                if open_message.draft.whole:
+                    self._open.remove(open_message)
+                    yield self._record(open_message)
                 return
-        ended = [
-            each
-            for each in self._open
-            if each.envelope.stream == envelope.stream
-            and (each.draft.ends_with_the_record or _starts_another(envelope.text))
+        ended_messages = [
+            open_message
+            for open_message in self._open
+            if open_message.envelope.stream == envelope.stream
+            and (open_message.draft.ends_with_the_record or _starts_another(envelope.text))
         ]
-        yield from self._closed(ended)
-        for waiting in self._open:
-            waiting.gap += 1
-        yield from self._closed([waiting for waiting in self._open if waiting.gap > MAX_GAP])
+        yield from self._close_messages(ended_messages)
+        for open_message in self._open:
+            open_message.gap += 1
+        yield from self._close_messages([open_message for open_message in self._open if open_message.gap > MAX_GAP])
 
-    def _closed(self, ended: list[_Open]) -> Iterator[Record]:
+    def _close_messages(self, ended_messages: list[_Open]) -> Iterator[Record]:
         """Yield messages that nothing comes to any more."""
-        for waiting in list(ended):
-            self._open.remove(waiting)
-            if waiting.draft.ends_with_the_record:
-                yield self._record(waiting)
+        for open_message in list(ended_messages):
+            self._open.remove(open_message)
+            if open_message.draft.ends_with_the_record:
+                yield self._record(open_message)
             else:
-                yield self._gap(waiting.place, "its end is missing", waiting)
+                yield self._gap(open_message.place, "its end is missing", open_message)
 
     def _record(self, whole: _Open) -> Record:
         draft, envelope = whole.draft, whole.envelope
@@ -269,33 +282,33 @@ class _Reader:
         except GrammarError as error:
             return self._gap(whole.place, str(error), whole)
         self._times.not_before(draft.logged_after_us)
-        at = self._times.logged_at(draft.header, envelope.at)
-        return Record(message, at, whole.place, thread_of(draft.header), envelope.host, envelope.stream)
+        moment = self._times.logged_at(draft.header, envelope.moment)
+        return Record(message, moment, whole.place, thread_of(draft.header), envelope.host, envelope.stream)
 
-    def _gap(self, place: LogPlace, why: str, waiting: _Open | None = None) -> Record:
-        if waiting is None:
-            return Record(Gap(why), None, place, None, None)
-        envelope = waiting.envelope
-        at = self._times.logged_at(waiting.draft.header, envelope.at)
-        return Record(Gap(why), at, place, thread_of(waiting.draft.header), envelope.host, envelope.stream)
+    def _gap(self, place: LogPlace, reason: str, open_message: _Open | None = None) -> Record:
+        if open_message is None:
+            return Record(Gap(reason), None, place, None, None)
+        envelope = open_message.envelope
+        moment = self._times.logged_at(open_message.draft.header, envelope.moment)
+        return Record(Gap(reason), moment, place, thread_of(open_message.draft.header), envelope.host, envelope.stream)
 
     def _heard_before(self, record: Record) -> bool:
-        """Tell whether a record says again, as every rebalance makes it, where a thread is."""
+        """Tell whether a record repeats where a thread is, as one does after every rebalance."""
         if not isinstance(record.message, Heard):
             return False
         voice = (record.thread, record.host)
-        known = voice in self._voices
+        is_known = voice in self._voices
         self._voices.add(voice)
-        return known
+        return is_known
 
     def _header(self, line: bytes) -> tuple[Moment | None, str | None]:
         """Return when a line was logged, and the stream thread that it names."""
         try:
-            envelope = opened(unwrap(line, self._times), is_marked, self._times)
+            envelope = unwrap_json(unwrap(line, self._times), is_marked, self._times)
         except CutLineError:
             return None, None
-        at = self._times.logged_at(envelope.text[:_HEADER_CHARACTERS], envelope.at)
-        return at, _thread_in(line[:_LONGEST_HEAD].decode("utf-8", "replace"))
+        moment = self._times.logged_at(envelope.text[:_HEADER_CHARACTERS], envelope.moment)
+        return moment, _thread_in(line[:_LONGEST_HEAD].decode("utf-8", "replace"))
 
 
 def _thread_in(text: str) -> str | None:

@@ -17,7 +17,7 @@ Names = Mapping[str, Mapping[str, str]]
 
 def row_of(
     generation: LoggedGeneration,
-    before: LoggedGeneration | None,
+    previous: LoggedGeneration | None,
     ages: Ages,
     *,
     application_id: str,
@@ -28,7 +28,7 @@ def row_of(
 
     Args:
         generation: what it is about.
-        before: the generation that it followed, ``None`` if the logs do not hold it. It tells which standbys were
+        previous: the generation that it followed, ``None`` if the logs do not hold it. It tells which standbys were
             assigned; without it whatever was reported counts as assigned.
         ages: since when copies are where they are, and members run.
         application_id: its application.
@@ -38,15 +38,15 @@ def row_of(
     row: dict[str, Any] = {"format_version": "1.0", "application_id": application_id, "group_protocol": "classic"}
     if generation.number is not None:
         row["generation"] = generation.number - 1
-    elif before is not None and before.number is not None:
-        row["generation"] = before.number
-    if generation.at is not None:
-        row["captured_at"] = time_text(generation.at)
+    elif previous is not None and previous.number is not None:
+        row["generation"] = previous.number
+    if generation.decided_at is not None:
+        row["captured_at"] = time_text(generation.decided_at)
     row["config"] = dict(config)
     row["tasks"] = [_task(task, generation) for task in _tasks(generation)]
     ids = sorted(generation.clients.states)
     row["instances"] = [
-        _instance(process_id, generation, before, names.get(process_id, {}), ages.started.get(process_id))
+        _instance(process_id, generation, previous, names.get(process_id, {}), ages.started_at.get(process_id))
         for process_id in ids
     ]
     row["lags"] = [lag for process_id in ids for lag in _lags(process_id, generation)]
@@ -56,9 +56,9 @@ def row_of(
     return row
 
 
-def time_text(at: Moment) -> str:
+def time_text(moment: Moment) -> str:
     """Return a time as snapshots have it."""
-    return format_time(at.us // 1000)
+    return format_time(moment.us // 1000)
 
 
 def texts(tasks: Collection[TaskId]) -> list[str]:
@@ -74,29 +74,29 @@ def _tasks(generation: LoggedGeneration) -> list[TaskId]:
 
 
 def _task(task: TaskId, generation: LoggedGeneration) -> dict[str, Any]:
-    found: dict[str, Any] = {"task_id": str(task), "stateful": task in generation.clients.stateful}
+    row: dict[str, Any] = {"task_id": str(task), "stateful": task in generation.clients.stateful}
     end = generation.end_offset_sums.get(task, generation.clients.end_offset_sums.get(task))
-    if found["stateful"] and end is not None:
-        found["end_offset_sum"] = end
-    return found
+    if row["stateful"] and end is not None:
+        row["end_offset_sum"] = end
+    return row
 
 
 def _instance(
     process_id: str,
     generation: LoggedGeneration,
-    before: LoggedGeneration | None,
-    known: Mapping[str, str],
-    started: Moment | None,
+    previous: LoggedGeneration | None,
+    names: Mapping[str, str],
+    started_at: Moment | None,
 ) -> dict[str, Any]:
     instance: dict[str, Any] = {"process_id": process_id}
-    instance |= {name: known[name] for name in ("host", "rack") if name in known}
-    if started is not None:
-        instance["started_at"] = time_text(started)
+    instance |= {name: names[name] for name in ("host", "rack") if name in names}
+    if started_at is not None:
+        instance["started_at"] = time_text(started_at)
     instance["client_tags"] = dict(generation.clients.states[process_id].tags)
     if generation.leader is not None:
         instance["leader"] = process_id == generation.leader
     owned = generation.splits[process_id].owned
-    standby = _standby(process_id, generation, before)
+    standby = _standby(process_id, generation, previous)
     instance["consumers"] = [
         {
             "consumer_id": consumer,
@@ -109,32 +109,38 @@ def _instance(
     return instance
 
 
-def _standby(process_id: str, generation: LoggedGeneration, before: LoggedGeneration | None) -> dict[str, list[TaskId]]:
+def _standby(
+    process_id: str, generation: LoggedGeneration, previous: LoggedGeneration | None
+) -> dict[str, list[TaskId]]:
     """Return the standbys that each consumer was assigned; what a member now says it owns is none any more."""
     split = generation.splits[process_id]
-    assigned: Mapping[str, Sequence[TaskId]] = split.reported if before is None else {}
-    if before is not None and process_id in before.splits:
-        assigned = before.splits[process_id].standby
-    held = {task for tasks in split.owned.values() for task in tasks}
-    found = {}
+    assigned_tasks: Mapping[str, Sequence[TaskId]] = split.reported if previous is None else {}
+    if previous is not None and process_id in previous.splits:
+        assigned_tasks = previous.splits[process_id].standby
+    owned_tasks = {task for tasks in split.owned.values() for task in tasks}
+    standbys = {}
     for consumer in sorted(generation.consumers[process_id]):
-        found[consumer] = [task for task in assigned.get(consumer, ()) if task not in held]
-        held.update(found[consumer])
-    return found
+        standbys[consumer] = [task for task in assigned_tasks.get(consumer, ()) if task not in owned_tasks]
+        owned_tasks.update(standbys[consumer])
+    return standbys
 
 
 def _ages(process_id: str, generation: LoggedGeneration, ages: Ages) -> list[dict[str, str]]:
     running = {task for tasks in generation.splits[process_id].owned.values() for task in tasks}
-    known = {task for of, task in (*ages.since, *ages.made) if of == process_id and task in generation.clients.stateful}
-    found = []
-    for task in sorted(known, key=lambda task: task.sort_key):
+    known_tasks = {
+        task
+        for owner_id, task in (*ages.unchanged_since, *ages.created_at)
+        if owner_id == process_id and task in generation.clients.stateful
+    }
+    ages_of_process = []
+    for task in sorted(known_tasks, key=lambda task: task.sort_key):
         age = {"process_id": process_id, "task_id": str(task)}
-        if (process_id, task) in ages.since and task not in running:
-            age["since"] = time_text(ages.since[process_id, task])
-        if (process_id, task) in ages.made:
-            age["made_at"] = time_text(ages.made[process_id, task])
-        found += [age] if len(age) > 2 else []
-    return found
+        if (process_id, task) in ages.unchanged_since and task not in running:
+            age["since"] = time_text(ages.unchanged_since[process_id, task])
+        if (process_id, task) in ages.created_at:
+            age["made_at"] = time_text(ages.created_at[process_id, task])
+        ages_of_process += [age] if len(age) > 2 else []
+    return ages_of_process
 
 
 def _lags(process_id: str, generation: LoggedGeneration) -> list[dict[str, Any]]:
@@ -147,7 +153,7 @@ def _lags(process_id: str, generation: LoggedGeneration) -> list[dict[str, Any]]
     for task in sorted(state.lags, key=lambda task: task.sort_key):
         lag: dict[str, Any] = {"process_id": process_id, "task_id": str(task), "lag": state.lags[task]}
         lag["consumer_ids"] = reporters.get(task, [])
-        if generation.at is not None:
-            lag["reported_at"] = time_text(generation.at)
+        if generation.decided_at is not None:
+            lag["reported_at"] = time_text(generation.decided_at)
         rows.append(lag)
     return rows

@@ -20,13 +20,13 @@ Releases = Mapping[str, Sequence[tuple[int, str]]]
 
 def releases_of(records: Iterable[Record]) -> Releases:
     """Return what the records say that was started; what names no client is of the file that it is in."""
-    found: dict[str, list[tuple[int, str]]] = {}
+    releases_by_name: dict[str, list[tuple[int, str]]] = {}
     last: dict[str, int] = {}
     for record in records:
-        at_us = last[record.place.file] = record.at.us if record.at else last.get(record.place.file, -1)
+        at_us = last[record.place.file] = record.logged_at.us if record.logged_at else last.get(record.place.file, -1)
         if isinstance(record.message, Started) and (release := kafka_release(record.message.version)) is not None:
-            found.setdefault(record.message.client or record.place.file, []).append((at_us, release))
-    return {name: sorted(started) for name, started in found.items()}
+            releases_by_name.setdefault(record.message.client or record.place.file, []).append((at_us, release))
+    return {name: sorted(starts) for name, starts in releases_by_name.items()}
 
 
 def release_of(generation: LoggedGeneration, releases: Releases) -> str | None:
@@ -34,18 +34,18 @@ def release_of(generation: LoggedGeneration, releases: Releases) -> str | None:
 
     Where none of them is named, what was started in the log of the decision counts. ``None``: not known.
     """
-    known = releases_running(generation, releases)
-    if known:
-        return known[0]
+    releases_of_members = releases_running(generation, releases)
+    if releases_of_members:
+        return releases_of_members[0]
     return None if generation.clients.has_tags else BEFORE_TAGS
 
 
 def releases_running(generation: LoggedGeneration, releases: Releases) -> list[str]:
     """Return the releases that a generation's members had started last, the oldest first, as far as the logs tell."""
     clients = {client_of(consumer) for consumers in generation.consumers.values() for consumer in consumers}
-    of_members = {_last(releases.get(client, ()), generation.at) for client in filter(None, clients)} - {None}
-    known = of_members or {_last(releases.get(generation.place.file, ()), generation.at)} - {None}
-    return sorted((release for release in known if release is not None), key=_order)
+    of_members = {_last(releases.get(client, ()), generation.decided_at) for client in filter(None, clients)} - {None}
+    running = of_members or {_last(releases.get(generation.place.file, ()), generation.decided_at)} - {None}
+    return sorted((release for release in running if release is not None), key=_order)
 
 
 def oldest(versions: Iterable[str]) -> str | None:
@@ -55,8 +55,8 @@ def oldest(versions: Iterable[str]) -> str | None:
     )
 
 
-def _last(started: Sequence[tuple[int, str]], at: Moment | None) -> str | None:
-    by_then = [release for at_us, release in started if at is None or at_us <= at.us]
+def _last(starts: Sequence[tuple[int, str]], moment: Moment | None) -> str | None:
+    by_then = [release for at_us, release in starts if moment is None or at_us <= moment.us]
     return by_then[-1] if by_then else None
 
 

@@ -41,12 +41,12 @@ class WholeLine(NamedTuple):
 
     envelope: Envelope
     number: int
-    before: bytes | Envelope
+    previous_line: bytes | Envelope
 
 
 @dataclass(slots=True)
-class _Begun:
-    """A line of which more parts are to come; ``last`` is the number of the last one so far."""
+class _PartialLine:
+    """A line whose last part is still to come; ``last`` is the number of the last line so far."""
 
     first: WholeLine
     last: int
@@ -87,51 +87,53 @@ class SplitLines:
     def __init__(self, is_marked: Callable[[str], bool], times: LogTimes) -> None:
         self._is_marked = is_marked
         self._times = times
-        self._begun: dict[str, _Begun] = {}
-        self._joined: tuple[Envelope, int] | None = None  # the line that was joined last, and where it ended
+        self._partial_lines: dict[str, _PartialLine] = {}
+        self._last_joined: tuple[Envelope, int] | None = None  # the line that was joined last, and where it ended
 
     def __bool__(self) -> bool:
-        return bool(self._begun)
+        return bool(self._partial_lines)
 
-    def add(self, line: LogLine, before: bytes) -> Iterator[WholeLine]:
+    def add(self, line: LogLine, previous_line: bytes) -> Iterator[WholeLine]:
         """Yield the lines that are whole now: what the line is or completes, and what is not to be completed any more.
 
         Args:
             line: the next line, or one farther on if no line is begun.
-            before: the line before it.
+            previous_line: the line before it.
 
         Raises:
             CutLineError: a line that matters is too long.
         """
-        if self._begun:
+        if self._partial_lines:
             yield from self._given_up(line.number)
         part = unwrap(line.text, self._times)
-        begun = self._begun.get(part.stream)
-        if begun is None:
-            first = WholeLine(part, line.number, self._joined_at(line.number - 1) or before)
+        partial_line = self._partial_lines.get(part.stream)
+        if partial_line is None:
+            first = WholeLine(part, line.number, self._joined_at(line.number - 1) or previous_line)
             if not part.goes_on:
                 yield first
                 return
-            begun = self._begun[part.stream] = _Begun(first, line.number, self._is_marked)
+            partial_line = self._partial_lines[part.stream] = _PartialLine(first, line.number, self._is_marked)
         try:
-            begun.add(part, line.number)
+            partial_line.add(part, line.number)
         except CutLineError:
-            del self._begun[part.stream]
+            del self._partial_lines[part.stream]
             raise
         if not part.goes_on:
-            del self._begun[part.stream]
-            whole = begun.whole()
-            self._joined = whole.envelope, line.number
+            del self._partial_lines[part.stream]
+            whole = partial_line.whole()
+            self._last_joined = whole.envelope, line.number
             yield whole
 
     def rest(self) -> Iterator[WholeLine]:
         """Yield the lines that the log breaks off in, as far as they go."""
-        for begun in self._begun.values():
-            yield begun.whole()
+        for partial_line in self._partial_lines.values():
+            yield partial_line.whole()
 
     def _joined_at(self, number: int) -> Envelope | None:
-        return self._joined[0] if self._joined and self._joined[1] == number else None
+        return self._last_joined[0] if self._last_joined and self._last_joined[1] == number else None
 
     def _given_up(self, number: int) -> Iterator[WholeLine]:
-        for stream in [stream for stream, begun in self._begun.items() if number - begun.last > MAX_GAP]:
-            yield self._begun.pop(stream).whole()
+        for stream in [
+            stream for stream, partial_line in self._partial_lines.items() if number - partial_line.last > MAX_GAP
+        ]:
+            yield self._partial_lines.pop(stream).whole()

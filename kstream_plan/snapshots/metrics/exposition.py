@@ -1,7 +1,7 @@
 """Prometheus text → the few samples in it that tell how far behind copies are.
 
 A scrape is read line by line, so one of any size needs memory for what is wanted of it only. Lines are taken apart by
-the Prometheus client library; those that nobody asks for are not even parsed.
+the Prometheus client library; unused ones are not even parsed.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _AGAIN = "scrape it again"
 _WHAT_TO_GIVE = "give what the instance's metrics endpoint answers: curl http://HOST:PORT/metrics > FILE"
 
 
-class FoundSample(NamedTuple):
+class Sample(NamedTuple):
     """One sample that counts: its meaning, its labels by Kafka's names, and its value."""
 
     meaning: Meaning
@@ -72,19 +72,19 @@ class Exposition(NamedTuple):
     """What one file says.
 
     Attributes:
-        where: the file.
+        place: the file.
         at_ms: when it was scraped, since 1970; ``None`` if nothing tells.
-        told: whether it says itself when that was: else it is of when the file was written, or before.
+        has_own_time: whether it says itself when that was: else it is of when the file was written, or before.
         samples: the samples that count.
         stores: the stores that its labels name.
         about_kafka: whether it has any of Kafka's metrics.
         assumed_now: whether it came from standard input and says no time itself: it is taken to be of now.
     """
 
-    where: str
+    place: str
     at_ms: int | None
-    told: bool
-    samples: Sequence[FoundSample]
+    has_own_time: bool
+    samples: Sequence[Sample]
     stores: frozenset[StoreLabel]
     about_kafka: bool
     assumed_now: bool = False
@@ -114,16 +114,16 @@ def read_expositions(
     Raises:
         SnapshotError: there is no such file; it is no Prometheus text, or it ends in the middle.
     """
-    found, failed, notes = [], [], []
+    expositions, failed, notes = [], [], []
     for source in text_sources(paths, stdin, now_ms):
         exposition = _read(source)
         if exposition is None:
             failed.append(source.name)
             continue
-        found.append(exposition)
+        expositions.append(exposition)
         if exposition.assumed_now:
             notes.append(_piped_note())
-    return found, [*notes, _micrometer_note(failed)] if failed else notes
+    return expositions, [*notes, _micrometer_note(failed)] if failed else notes
 
 
 def text_sources(paths: Sequence[str], stdin: BinaryIO | None, now_ms: int | None) -> Iterator[TextSource]:
@@ -132,45 +132,48 @@ def text_sources(paths: Sequence[str], stdin: BinaryIO | None, now_ms: int | Non
     Raises:
         SnapshotError: there is no such file.
     """
-    seen: set[str] = set()
+    real_paths: set[str] = set()
     for path in paths:
         if path == STDIN:
             yield TextSource("standard input", stdin or sys.stdin.buffer, now_ms)
             continue
         for file in expanded(path):
-            if (real := os.path.realpath(file)) not in seen:
-                seen.add(real)
+            if (real := os.path.realpath(file)) not in real_paths:
+                real_paths.add(real)
                 yield TextSource(file, None, os.stat(file).st_mtime_ns // 1_000_000)
 
 
 def holds_metrics(path: str) -> bool:
-    """Tell whether a file is Prometheus text, by how it begins; of what is no file or cannot be read, it is not."""
+    """Tell whether a path is a file of Prometheus text that can be read, by its beginning."""
     if not os.path.isfile(path):
         return False
     try:
-        with opened(TextSource(path, None, None)) as file:
+        with open_text(TextSource(path, None, None)) as file:
             return _METRICS_BEGIN.search(file.read(_LONGEST_LINE)) is not None
     except SnapshotError:
         return False
 
 
 @contextmanager
-def opened(source: TextSource) -> Iterator[IO[bytes]]:
+def open_text(source: TextSource) -> Iterator[IO[bytes]]:
     """Open what is plain or gzip, whatever it is called; what goes wrong on the way is told as an error of the file."""
-    where = printable(source.name)
+    place = printable(source.name)
     try:
         with ExitStack() as stack:
-            given = source.stream
-            stream = stack.enter_context(open(at_hand(source.name), "rb")) if given is None else waited_for(given)
+            stream = (
+                stack.enter_context(open(at_hand(source.name), "rb"))
+                if source.stream is None
+                else waited_for(source.stream)
+            )
             buffered = io.BufferedReader(cast(io.RawIOBase, stream))
             stack.callback(buffered.detach)  # a stream that was given stays open
             packed = buffered.peek(2)[:2] == GZIP_MAGIC
             yield counted(cast(BinaryIO, gzip.GzipFile(fileobj=buffered) if packed else buffered))
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        what = f"ends in the middle of what is zipped, or is damaged: {error}"
-        raise SnapshotError(what, where=where, fix="copy or fetch it again") from None
+        problem = f"ends in the middle of what is zipped, or is damaged: {error}"
+        raise SnapshotError(problem, where=place, fix="copy or fetch it again") from None
     except OSError as error:
-        raise SnapshotError(f"cannot be read: {error.strerror or error}", where=where, fix="check the path") from None
+        raise SnapshotError(f"cannot be read: {error.strerror or error}", where=place, fix="check the path") from None
 
 
 def expanded(path: str) -> list[str]:
@@ -181,28 +184,28 @@ def expanded(path: str) -> list[str]:
     """
     if has_magic(path) and not os.path.exists(path):
         files = [file for file in sorted(glob(path, recursive=True)) if os.path.isfile(file)]
-        missing = "matches no file"
+        problem = "matches no file"
     elif os.path.isdir(path):
         files = sorted(str(file) for file in Path(path).rglob("*") if file.is_file() and not file.name.startswith("."))
-        missing = "is a folder without files"
+        problem = "is a folder without files"
     else:
         files = [path] if os.path.exists(path) else []
-        missing = "does not exist"
+        problem = "does not exist"
     if not files:
-        raise SnapshotError(missing, where=printable(path), fix="check the path")
+        raise SnapshotError(problem, where=printable(path), fix="check the path")
     return files
 
 
 def _read(source: TextSource) -> Exposition | None:
     """Read one file; ``None`` if it is the answer of Micrometer's endpoint that it has failed."""
     reading = _Reading(source.name)
-    with opened(source) as file:
+    with open_text(source) as file:
         for number, line in enumerate(_lines(file, source.name), start=1):
-            if not reading.started and _MICROMETER_FAILED in line:
+            if not reading.has_begun and _MICROMETER_FAILED in line:
                 return None
             reading.line(number, line)
-    if not reading.started:
-        if reading.nothing:
+    if not reading.has_begun:
+        if reading.is_empty:
             raise SnapshotError("is empty", where=printable(source.name), fix=_AGAIN)
         raise _no_metrics(source.name, 1, "only comments")
     at_ms = reading.at_ms()
@@ -230,11 +233,11 @@ class _Reading:
     """What has been read of one file so far."""
 
     def __init__(self, name: str) -> None:
-        self.samples: list[FoundSample] = []
+        self.samples: list[Sample] = []
         self.stores: set[StoreLabel] = set()
         self.about_kafka = False
-        self.started = False
-        self.nothing = True
+        self.has_begun = False
+        self.is_empty = True
         self._name = name
         self._told_ms: int | None = None
         self._stamp_s: float | None = None
@@ -245,12 +248,12 @@ class _Reading:
         """Read one line.
 
         Raises:
-            SnapshotError: it is no line of Prometheus text, or cut off. Lines that nobody needs are not looked at.
+            SnapshotError: it is no line of Prometheus text, or cut off. Unused lines are skipped.
         """
         text = line.strip()
         if not text:
             return
-        self.nothing = False
+        self.is_empty = False
         if text.startswith(b"#"):
             if number <= _TOP_LINES and self._told_ms is None:
                 self._told_ms = _time_in(text)
@@ -259,10 +262,10 @@ class _Reading:
         cut = not line.endswith(b"\n")
         if not cut and names_a_store(text):
             self._store(text)
-        if self.started and not cut and not may_count(text):
+        if self.has_begun and not cut and not may_count(text):
             return
         self._sample(number, text, cut)
-        self.started = True
+        self.has_begun = True
 
     def _store(self, text: bytes) -> None:
         """Note the store that a line is about; there are some fifty lines about each."""
@@ -273,15 +276,15 @@ class _Reading:
 
     def _sample(self, number: int, text: bytes, cut: bool) -> None:
         try:
-            name, labels, value, stamp = _plain(text) or _parsed(text)
+            name, labels, value, stamp = _parse_plain(text) or _parse(text)
         except ValueError:
-            if not self.started:
+            if not self.has_begun:
                 raise _no_metrics(self._name, number, text) from None
             if cut:
-                what = f"ends in the middle of line {number}: {_shown(text)}"
-                raise SnapshotError(what, where=printable(self._name), fix=_AGAIN) from None
-            what = f"is no line of Prometheus text: {_shown(text)}"
-            raise SnapshotError(what, where=f"{printable(self._name)}, line {number}", fix=_AGAIN) from None
+                problem = f"ends in the middle of line {number}: {_quoted(text)}"
+                raise SnapshotError(problem, where=printable(self._name), fix=_AGAIN) from None
+            problem = f"is no line of Prometheus text: {_quoted(text)}"
+            raise SnapshotError(problem, where=f"{printable(self._name)}, line {number}", fix=_AGAIN) from None
         self._stamp_s = stamp if self._stamp_s is None or stamp is None else max(self._stamp_s, stamp)
         meaning = meaning_of(name)
         if meaning is None:
@@ -290,9 +293,9 @@ class _Reading:
             self._clock[meaning] = value
             return
         plain = normal_labels(labels)
-        if meaning is Meaning.IDENTITY and (told := identity_in_name(name)) is not None:
-            plain = {"process_id": told[0], "application_id": told[1], **plain}
-        self.samples.append(FoundSample(meaning, plain, value))
+        if meaning is Meaning.IDENTITY and (identity := identity_in_name(name)) is not None:
+            plain = {"process_id": identity[0], "application_id": identity[1], **plain}
+        self.samples.append(Sample(meaning, plain, value))
 
     def at_ms(self) -> int | None:
         """Return when it was scraped, as a comment, the samples' own times or the clock of the process tell."""
@@ -300,18 +303,18 @@ class _Reading:
             return self._told_ms
         if self._stamp_s is not None:
             return int(self._stamp_s * 1000)
-        for started, run, unit in (
+        for start, uptime, unit in (
             (Meaning.STARTED_MS, Meaning.UPTIME_MS, 1),
             (Meaning.STARTED_S, Meaning.UPTIME_S, 1000),
         ):
-            at = self._clock.get(started, math.nan) + self._clock.get(run, math.nan)
-            if math.isfinite(at):
-                return int(at * unit)
+            moment = self._clock.get(start, math.nan) + self._clock.get(uptime, math.nan)
+            if math.isfinite(moment):
+                return int(moment * unit)
         return None
 
 
-def _plain(text: bytes) -> tuple[str, Mapping[str, str], float, None] | None:
-    """Take a line apart as :func:`_parsed` does, many times as fast; ``None`` for one that is not plain."""
+def _parse_plain(text: bytes) -> tuple[str, Mapping[str, str], float, None] | None:
+    """Take a line apart as :func:`_parse` does, many times as fast; ``None`` for one that is not plain."""
     match = _PLAIN_LINE.fullmatch(text)
     if match is None:
         return None
@@ -321,7 +324,7 @@ def _plain(text: bytes) -> tuple[str, Mapping[str, str], float, None] | None:
     return (name.decode("ascii"), labels, float(value), None) if len(labels) == len(pairs) else None
 
 
-def _parsed(text: bytes) -> tuple[str, Mapping[str, str], float, float | None]:
+def _parse(text: bytes) -> tuple[str, Mapping[str, str], float, float | None]:
     """Take one line apart: name, labels, value, and its time in seconds since 1970, if it has one.
 
     Raises:
@@ -349,14 +352,14 @@ def _time_in(comment: bytes) -> int | None:
         return None
 
 
-def _shown(text: bytes) -> str:
+def _quoted(text: bytes) -> str:
     return shown(text.decode("utf-8", "replace"))
 
 
 def _no_metrics(name: str, number: int, text: bytes | str) -> SnapshotError:
-    seen = text if isinstance(text, str) else _shown(text)
-    kind = "a page of HTML" if seen.lstrip("'\"").startswith("<") else "no Prometheus text"
-    return SnapshotError(f"is {kind}: line {number} is {seen}", where=printable(name), fix=_WHAT_TO_GIVE)
+    first_text = text if isinstance(text, str) else _quoted(text)
+    kind = "a page of HTML" if first_text.lstrip("'\"").startswith("<") else "no Prometheus text"
+    return SnapshotError(f"is {kind}: line {number} is {first_text}", where=printable(name), fix=_WHAT_TO_GIVE)
 
 
 def _piped_note() -> Note:
@@ -369,9 +372,9 @@ def _piped_note() -> Note:
 
 def _micrometer_note(names: Sequence[str]) -> Note:
     verb = "is the answer of an endpoint" if len(names) == 1 else "are the answers of endpoints"
-    which = f"{name_list(list(map(printable, names)), 1)} {verb}"
+    answers = f"{name_list(list(map(printable, names)), 1)} {verb}"
     message = (
-        f"{which} that failed: Micrometer takes a gauge of RocksDB for a counter. Deny the meter "
+        f"{answers} that failed: Micrometer takes a gauge of RocksDB for a counter. Deny the meter "
         "kafka.stream.state.number.open.files (KAFKA-18495); the copies there keep the lags of their last join"
     )
     return Note("micrometer-failed", message)

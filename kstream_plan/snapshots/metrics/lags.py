@@ -14,20 +14,20 @@ from kstream_plan.model.note import name_list
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.snapshots.broker.topology_text import changelog_topic
 from kstream_plan.snapshots.metrics.names import normal_topic
-from kstream_plan.snapshots.metrics.offsets import Offsets, OffsetThen
+from kstream_plan.snapshots.metrics.offsets import OffsetAt, Offsets
 from kstream_plan.snapshots.metrics.scrapes import Position, Scrape, TopicPartition
 from kstream_plan.snapshots.metrics.seats import Seats
 from kstream_plan.snapshots.metrics.store_lags import StoreLags
 from kstream_plan.snapshots.rows.fields import printable, shown
 
 #: End offsets that are older than the scrape by more than this tell only the least that a copy is behind; between two
-#: looks at them that are further apart nobody knows what they were, and the later one counts.
+#: looks at them that are further apart they are unknown, and the later look counts.
 _OLDEST_ENDS_MS = 10_000
 #: By so much the clocks of an instance and of who looked up the offsets may differ.
 _CLOCKS_APART_MS = 1_000
 #: What counts as how long lies between scrape and end offsets if one of them has no time.
 _UNKNOWN_APART_MS = 86_400_000
-#: So many records a second may be written to a partition without a word; more than the other, nobody writes.
+#: So many records a second may be written to a partition without a word; the other rate is the most that is written.
 _USUAL_PER_S = 100
 _FASTEST_PER_S = 10_000
 #: A process that the group no longer has may be in a folder of scrapes if all that it has were scraped so much later.
@@ -50,7 +50,7 @@ class MeasuredLag(NamedTuple):
         at_ms: when, since 1970; ``None`` if nothing tells.
         at_least: whether it is the least that the copy is behind.
         ends_late_ms: how much later than the position the end offsets were looked up; negative: earlier.
-        off: by how many records it may be off, because it lies between two looks at the end offsets.
+        error_records: by how many records it may be off, because it lies between two looks at the end offsets.
         apart_ms: how far apart these are.
         restoring: whether this is state that an active task restores before it runs, if the task is active here.
         doubt: what in the offsets or the scrape makes it the least only, if they contradict each other.
@@ -60,7 +60,7 @@ class MeasuredLag(NamedTuple):
     at_ms: int | None
     at_least: bool = False
     ends_late_ms: int = 0
-    off: int = 0
+    error_records: int = 0
     apart_ms: int = 0
     restoring: bool = False
     doubt: DoubtfulLag | None = None
@@ -75,35 +75,38 @@ class LogEnds:
         starts: start offsets; a partition without one starts at 0, which lets a copy look further behind.
         far_ms: a scrape that does not say when it was taken tells the least only if the end offsets are further away.
         committed: of partitions that are read as well, up to where the group has read them.
-        waiting: of partitions that are read as well, how many records were still to be read.
-        own: end offsets that the snapshot has of when it was captured: no changelog ends below them later.
+        unread_records: of partitions that are read as well, how many records were still to be read.
+        snapshot_ends: end offsets that the snapshot has of when it was captured: no changelog ends below them later.
     """
 
     ends: Offsets
     starts: Offsets
     far_ms: int = AssignmentConfig().probing_rebalance_interval_ms
     committed: Mapping[TopicPartition, int] = field(default_factory=dict)
-    waiting: Mapping[TopicPartition, int] = field(default_factory=dict)
-    own: Offsets = field(default_factory=Offsets)
+    unread_records: Mapping[TopicPartition, int] = field(default_factory=dict)
+    snapshot_ends: Offsets = field(default_factory=Offsets)
 
-    def is_below_own(self, partition: TopicPartition, end: OffsetThen, at_ms: int | None) -> bool:
+    def is_below_snapshot(self, partition: TopicPartition, end: OffsetAt, at_ms: int | None) -> bool:
         """Tell whether an end offset lies below the snapshot's own by more than is written between both."""
-        own = self.own.newest(partition)
-        if own is None:
+        snapshot_end = self.snapshot_ends.newest(partition)
+        if snapshot_end is None:
             return False
-        captured_ms = max((ends.at_ms for ends in self.own.sets if ends.at_ms is not None), default=None)
+        captured_ms = max((ends.at_ms for ends in self.snapshot_ends.sets if ends.at_ms is not None), default=None)
         later_ms = 0 if captured_ms is None or at_ms is None else max(0, captured_ms - at_ms)
-        return own - end.offset > end.between + (_USUAL_PER_S * _CLOCKS_APART_MS + _FASTEST_PER_S * later_ms) // 1000
+        return (
+            snapshot_end - end.offset
+            > end.difference + (_USUAL_PER_S * _CLOCKS_APART_MS + _FASTEST_PER_S * later_ms) // 1000
+        )
 
     def limit(self, partition: TopicPartition, end: int) -> int:
         """Return up to where a partition is restored that ends there: a table's source as far as it has been read."""
         if partition in self.committed:
             return min(end, self.committed[partition])
-        return max(end - self.waiting.get(partition, 0), 0)
+        return max(end - self.unread_records.get(partition, 0), 0)
 
-    def start(self, partition: TopicPartition, at_ms: int | None) -> OffsetThen:
+    def start(self, partition: TopicPartition, at_ms: int | None) -> OffsetAt:
         """Return where a partition started at a moment."""
-        return self.starts.before(partition, at_ms) or OffsetThen(0, 0)
+        return self.starts.newest_at(partition, at_ms) or OffsetAt(0, 0)
 
     def check(self, partitions: Iterable[TopicPartition], application_id: str) -> None:
         """Check that no partition starts above its end.
@@ -114,18 +117,20 @@ class LogEnds:
         for partition in sorted(partitions):
             start, end = self.starts.newest(partition), self.ends.newest(partition)
             if start is not None and end is not None and start > end:
-                what = f"of {_named(partition)} the start offset is {start:,}, above its end offset, {end:,}"
+                problem = (
+                    f"of {_partition_name(partition)} the start offset is {start:,}, above its end offset, {end:,}"
+                )
                 fix = "look up both in the same cluster: the start offsets before the scrape, the end offsets after it"
-                raise SnapshotError(what, where="--metrics", fix=fix, application_id=application_id)
+                raise SnapshotError(problem, where="--metrics", fix=fix, application_id=application_id)
 
 
 class CopyScrape(NamedTuple):
     """What one instance said of its copies at one moment: by task, where each of its changelogs is."""
 
-    where: str
+    place: str
     process_id: str
     at_ms: int | None
-    told: bool
+    has_own_time: bool
     positions: Mapping[str, Mapping[TopicPartition, Position]]
     remaining: Mapping[str, int]
 
@@ -136,47 +141,53 @@ def of_group(scrapes: Iterable[Scrape], seats: Seats) -> tuple[list[CopyScrape],
     Raises:
         SnapshotError: a process or a topic that the group does not have, or two instances that nothing tells apart.
     """
-    found, strangers, foreign = [], [], []
+    copy_scrapes, strangers, foreign = [], [], []
     for scrape in scrapes:
-        own = False
+        is_own = False
         for client in scrape.clients:
             try:
                 process_id = seats.process_of(scrape, client)
             except SnapshotError as unknown:
                 strangers.append((scrape, unknown))
-                own = True
+                is_own = True
                 continue
             if process_id is not None:
-                own = True
-                found.append(_copy_scrape(scrape, client, process_id, seats))
-        if scrape.clients and not own:
+                is_own = True
+                copy_scrapes.append(_copy_scrape(scrape, client, process_id, seats))
+        if scrape.clients and not is_own:
             foreign.append(scrape)
-    found, notes = _timed_first(found)
-    found.sort(key=lambda of: (-1 if of.at_ms is None else of.at_ms, of.process_id, of.where))
-    _check_one_each(found)
-    newest = {of.process_id: of.at_ms for of in found if of.at_ms is not None}
+    copy_scrapes, notes = _timed_first(copy_scrapes)
+    copy_scrapes.sort(
+        key=lambda scrape: (
+            -1 if scrape.at_ms is None else scrape.at_ms,
+            scrape.process_id,
+            scrape.place,
+        )
+    )
+    _check_one_each(copy_scrapes)
+    newest = {scrape.process_id: scrape.at_ms for scrape in copy_scrapes if scrape.at_ms is not None}
     for scrape, stranger in strangers:
         if scrape.at_ms is None or not newest or scrape.at_ms + _DEPARTED_MS >= min(newest.values()):
             raise stranger
     notes += _of_others(foreign, seats)
     if not strangers:
-        return found, notes
+        return copy_scrapes, notes
     message = (
         f"{len(strangers)} older scrape{'s are' if len(strangers) > 1 else ' is'} of processes that the group no "
-        f"longer has, and left out: {strangers[0][0].where} first"
+        f"longer has, and left out: {strangers[0][0].place} first"
     )
-    return found, [*notes, Note("scrape-of-departed", message)]
+    return copy_scrapes, [*notes, Note("scrape-of-departed", message)]
 
 
 def _timed_first(scrapes: Sequence[CopyScrape]) -> tuple[list[CopyScrape], list[Note]]:
     """Leave out scrapes without a time of their own where one of the instance has one: a file's time orders nothing."""
-    timed = {scrape.process_id for scrape in scrapes if scrape.told}
-    left_out = [scrape for scrape in scrapes if scrape.process_id in timed and not scrape.told]
+    timed = {scrape.process_id for scrape in scrapes if scrape.has_own_time}
+    left_out = [scrape for scrape in scrapes if scrape.process_id in timed and not scrape.has_own_time]
     if not left_out:
         return list(scrapes), []
     message = (
         "what does not say when it was scraped is left out where another scrape of the same instance does: "
-        f"{name_list([scrape.where for scrape in left_out], 1)}"
+        f"{name_list([scrape.place for scrape in left_out], 1)}"
     )
     return [scrape for scrape in scrapes if scrape not in left_out], [Note("scrape-untimed-left-out", message)]
 
@@ -185,12 +196,17 @@ def _of_others(scrapes: Sequence[Scrape], seats: Seats) -> list[Note]:
     """Return a warning about scrapes that have nothing of the group."""
     if not scrapes:
         return []
-    whose = {told.application_id for scrape in scrapes for told in scrape.identities.values() if told.application_id}
-    ids = sorted(whose) or sorted({client for scrape in scrapes for client in scrape.clients})
-    named = name_list(list(map(shown, ids)))
+    application_ids = {
+        identity.application_id
+        for scrape in scrapes
+        for identity in scrape.identities.values()
+        if identity.application_id
+    }
+    ids = sorted(application_ids) or sorted({client for scrape in scrapes for client in scrape.clients})
+    names = name_list(list(map(shown, ids)))
     message = (
         f"{len(scrapes)} scrape{'s have' if len(scrapes) > 1 else ' has'} nothing of {shown(seats.application_id)} but "
-        f"only of {'application' if whose else 'client'} {named}: {scrapes[0].where} first"
+        f"only of {'application' if application_ids else 'client'} {names}: {scrapes[0].place} first"
     )
     return [Note("scrape-of-others", message)]
 
@@ -199,8 +215,8 @@ def measured_lags(scrapes: Iterable[CopyScrape], seats: Seats, bounds: LogEnds) 
     """Return by process and task how far behind each copy was at its instance's last scrape.
 
     That is Σ over its stores max(0, end - (start + lead), ``records-lag``). Without end offsets, or with some that are
-    older or contradict the scrape, it is the least that it can be. A task with a store missing is left out: nobody
-    knows where it is.
+    older or contradict the scrape, it is the least that it can be. A task with a store missing is left out: its
+    position is unknown.
 
     Args:
         scrapes: what instances said, in the order of time.
@@ -212,22 +228,22 @@ def measured_lags(scrapes: Iterable[CopyScrape], seats: Seats, bounds: LogEnds) 
     """
     bounds.check(seats.tasks, seats.application_id)
     newest = {scrape.process_id: scrape for scrape in scrapes}
-    found = {}
+    lags = {}
     for process_id, scrape in sorted(newest.items()):
         for task_id, positions in sorted(scrape.positions.items()):
             partitions = seats.changelogs[task_id]
             if not all(partition in positions for partition in partitions):
                 continue
             of_stores = [_store_lag(positions[partition], partition, scrape, bounds) for partition in partitions]
-            known = [lag for lag in of_stores if lag is not None]
-            if len(known) == len(of_stores):
-                lag = _of_task(known, scrape.at_ms)
-                found[process_id, task_id] = lag._replace(restoring=_restoring(scrape, task_id, positions))
-    return found
+            store_lags = [lag for lag in of_stores if lag is not None]
+            if len(store_lags) == len(of_stores):
+                lag = _of_task(store_lags, scrape.at_ms)
+                lags[process_id, task_id] = lag._replace(restoring=_restoring(scrape, task_id, positions))
+    return lags
 
 
 def lags_of_stores(
-    said: Sequence[StoreLags], seats: Seats, bounds: LogEnds | None = None
+    store_lags: Sequence[StoreLags], seats: Seats, bounds: LogEnds | None = None
 ) -> dict[tuple[str, str], MeasuredLag]:
     """Return by process and task how far behind each copy is, as the instances say themselves.
 
@@ -236,35 +252,35 @@ def lags_of_stores(
     Raises:
         SnapshotError: a host or process that the group does not have, or a store that is no changelog's.
     """
-    found = {}
-    for one in said:
-        process_id = _process_named(one, seats)
+    lags_by_copy = {}
+    for instance_lags in store_lags:
+        process_id = _process_named(instance_lags, seats)
         lags: dict[str, int] = defaultdict(int)
         stores: dict[str, int] = defaultdict(int)
-        below = set[str]()
-        for (store, partition), lag in one.lags.items():
-            task_id = _task_of_store(one, store, partition, seats)
+        tasks_below = set[str]()
+        for (store, partition), lag in instance_lags.lags.items():
+            task_id = _task_of_store(instance_lags, store, partition, seats)
             lags[task_id] += lag
             stores[task_id] += 1
-            end = one.ends.get((store, partition))
+            end = instance_lags.ends.get((store, partition))
             if end is not None and bounds is not None:
                 topic = changelog_topic(seats.application_id, TaskId.parse(task_id).topology_name, store)
-                if bounds.is_below_own((topic, partition), OffsetThen(end, 0), one.at_ms):
-                    below.add(task_id)
+                if bounds.is_below_snapshot((topic, partition), OffsetAt(end, 0), instance_lags.at_ms):
+                    tasks_below.add(task_id)
         for task_id, records in sorted(lags.items()):
             if stores[task_id] == len(seats.changelogs[task_id]):
-                known = MeasuredLag(records, one.at_ms, restoring=records > 0)
-                doubtful = known._replace(at_least=True, doubt=DoubtfulLag.ENDS_BELOW)
-                found[process_id, task_id] = doubtful if task_id in below else known
-    return found
+                measured_lag = MeasuredLag(records, instance_lags.at_ms, restoring=records > 0)
+                doubtful = measured_lag._replace(at_least=True, doubt=DoubtfulLag.ENDS_BELOW)
+                lags_by_copy[process_id, task_id] = doubtful if task_id in tasks_below else measured_lag
+    return lags_by_copy
 
 
 def position_of(scrape: CopyScrape, task_id: str, seats: Seats) -> int | None:
     """Return the sum of a copy's positions, ``None`` where one is not known."""
     of_task = scrape.positions.get(task_id, {})
     leads = [of_task.get(partition, Position()).lead for partition in seats.changelogs[task_id]]
-    known = [lead for lead in leads if lead is not None]
-    return sum(known) if len(known) == len(leads) else None
+    known_leads = [lead for lead in leads if lead is not None]
+    return sum(known_leads) if len(known_leads) == len(leads) else None
 
 
 def _copy_scrape(scrape: Scrape, client: str, process_id: str, seats: Seats) -> CopyScrape:
@@ -273,23 +289,25 @@ def _copy_scrape(scrape: Scrape, client: str, process_id: str, seats: Seats) -> 
         if of_client == client and (task_id := seats.task_of(scrape, partition)) is not None:
             positions[task_id][normal_topic(partition[0]), partition[1]] = position
     remaining = {task: records for (of_client, task), records in scrape.remaining.items() if of_client == client}
-    return CopyScrape(scrape.where, process_id, scrape.at_ms, scrape.told, positions, remaining)
+    return CopyScrape(scrape.place, process_id, scrape.at_ms, scrape.has_own_time, positions, remaining)
 
 
 def _check_one_each(scrapes: Sequence[CopyScrape]) -> None:
     """Check that no instance said two things at the same moment."""
-    seen: dict[tuple[str, int | None], CopyScrape] = {}
+    scrapes_by_moment: dict[tuple[str, int | None], CopyScrape] = {}
     for scrape in scrapes:
-        other = seen.setdefault((scrape.process_id, scrape.at_ms), scrape)
-        if other.positions != scrape.positions:
-            what = f"and {other.where} are of the same time and of process {shown(scrape.process_id)}, and differ"
-            raise SnapshotError(what, where=scrape.where, fix="keep one of them")
+        first_scrape = scrapes_by_moment.setdefault((scrape.process_id, scrape.at_ms), scrape)
+        if first_scrape.positions != scrape.positions:
+            problem = (
+                f"and {first_scrape.place} are of the same time and of process {shown(scrape.process_id)}, and differ"
+            )
+            raise SnapshotError(problem, where=scrape.place, fix="keep one of them")
 
 
 def _store_lag(
     position: Position, partition: TopicPartition, scrape: CopyScrape, bounds: LogEnds
 ) -> MeasuredLag | None:
-    at_ms, end = scrape.at_ms, bounds.ends.then(partition, scrape.at_ms, _OLDEST_ENDS_MS)
+    at_ms, end = scrape.at_ms, bounds.ends.offset_at(partition, scrape.at_ms, _OLDEST_ENDS_MS)
     behind_log = position.lag or 0
     least = bounds.limit(partition, behind_log) if partition not in bounds.committed else 0
     if position.lead is None or end is None:
@@ -299,42 +317,48 @@ def _store_lag(
     if reached - end.offset > _most_written(end):
         raise _beyond_end(partition, reached, end, scrape)
     limit = bounds.limit(partition, end.offset)
-    if not scrape.told and abs(end.late_ms) > bounds.far_ms:
+    if not scrape.has_own_time and abs(end.late_ms) > bounds.far_ms:
         return MeasuredLag(max(limit - reached, least), None, at_least=True, doubt=DoubtfulLag.UNTIMED)
-    behind = MeasuredLag(
-        max(limit - reached, least, 0), at_ms, ends_late_ms=end.late_ms, off=end.between, apart_ms=end.apart_ms
+    lag = MeasuredLag(
+        max(limit - reached, least, 0),
+        at_ms,
+        ends_late_ms=end.late_ms,
+        error_records=end.difference,
+        apart_ms=end.apart_ms,
     )
-    if reached + behind_log - end.offset > _usually_written(end) or bounds.is_below_own(partition, end, at_ms):
-        return behind._replace(at_least=True, doubt=DoubtfulLag.ENDS_BELOW)
+    if reached + behind_log - end.offset > _usually_written(end) or bounds.is_below_snapshot(partition, end, at_ms):
+        return lag._replace(at_least=True, doubt=DoubtfulLag.ENDS_BELOW)
     if start.offset and start.late_ms > _OLDEST_ENDS_MS:
-        return behind._replace(at_least=True, doubt=DoubtfulLag.STARTS_LATE)
+        return lag._replace(at_least=True, doubt=DoubtfulLag.STARTS_LATE)
     if end.late_ms >= -_OLDEST_ENDS_MS:
-        return behind
-    return behind._replace(at_least=True, doubt=None if scrape.told else DoubtfulLag.UNTIMED)
+        return lag
+    return lag._replace(at_least=True, doubt=None if scrape.has_own_time else DoubtfulLag.UNTIMED)
 
 
-def _usually_written(end: OffsetThen) -> int:
+def _usually_written(end: OffsetAt) -> int:
     """Return how far a known end offset may lie below what the scrape says only because both take a while."""
     apart_ms = min(max(-end.late_ms, 0), _OLDEST_ENDS_MS) + _CLOCKS_APART_MS
-    return end.between + _USUAL_PER_S * apart_ms // 1000
+    return end.difference + _USUAL_PER_S * apart_ms // 1000
 
 
-def _most_written(end: OffsetThen) -> int:
+def _most_written(end: OffsetAt) -> int:
     """Return how much further than a known end offset the end can have been at the scrape."""
     apart_ms = max(-end.late_ms, 0) + _CLOCKS_APART_MS if end.timed else _UNKNOWN_APART_MS
-    return end.between + _FASTEST_PER_S * apart_ms // 1000
+    return end.difference + _FASTEST_PER_S * apart_ms // 1000
 
 
-def _beyond_end(partition: TopicPartition, reached: int, end: OffsetThen, scrape: CopyScrape) -> SnapshotError:
-    what = (
-        f"is at {reached:,} in {_named(partition)}, which ends at {end.offset:,}, and no more than "
+def _beyond_end(partition: TopicPartition, reached: int, end: OffsetAt, scrape: CopyScrape) -> SnapshotError:
+    problem = (
+        f"is at {reached:,} in {_partition_name(partition)}, which ends at {end.offset:,}, and no more than "
         f"{_most_written(end):,} records can have been written since: the end offsets are of another time "
         "or cluster"
     )
-    return SnapshotError(what, where=scrape.where, fix="look up the end offsets of the same cluster after the scrape")
+    return SnapshotError(
+        problem, where=scrape.place, fix="look up the end offsets of the same cluster after the scrape"
+    )
 
 
-def _named(partition: TopicPartition) -> str:
+def _partition_name(partition: TopicPartition) -> str:
     return f"{printable(partition[0])}-{partition[1]}"
 
 
@@ -344,7 +368,7 @@ def _of_task(stores: Sequence[MeasuredLag], at_ms: int | None) -> MeasuredLag:
         None if any(lag.at_ms is None for lag in stores) else at_ms,
         any(lag.at_least for lag in stores),
         max((lag.ends_late_ms for lag in stores), key=abs, default=0),
-        sum(lag.off for lag in stores),
+        sum(lag.error_records for lag in stores),
         max((lag.apart_ms for lag in stores), default=0),
         doubt=next((lag.doubt for lag in stores if lag.doubt is not None), None),
     )
@@ -360,39 +384,43 @@ def _restoring(scrape: CopyScrape, task_id: str, positions: Mapping[TopicPartiti
     return any(position.lag for position in positions.values())
 
 
-def _process_named(one: StoreLags, seats: Seats) -> str:
-    if one.name.lower() in seats.processes:
-        return one.name.lower()
-    if one.name in seats.processes:
-        return one.name
-    host = one.name.rpartition(":")[0] or one.name
-    found = [process for process, of in seats.processes.items() if of is not None and of in (one.name, host)]
-    found = found or list(seats.clients.get(one.name, ()))
-    if len(found) == 1:
-        return found[0]
-    how = "no instance" if not found else f"{len(found)} instances"
-    what = f"names {shown(one.name)}, which is {how} of the group {shown(seats.application_id)}"
+def _process_named(instance_lags: StoreLags, seats: Seats) -> str:
+    if instance_lags.name.lower() in seats.processes:
+        return instance_lags.name.lower()
+    if instance_lags.name in seats.processes:
+        return instance_lags.name
+    host = instance_lags.name.rpartition(":")[0] or instance_lags.name
+    process_ids = [
+        process
+        for process, process_host in seats.processes.items()
+        if process_host is not None and process_host in (instance_lags.name, host)
+    ]
+    process_ids = process_ids or list(seats.clients.get(instance_lags.name, ()))
+    if len(process_ids) == 1:
+        return process_ids[0]
+    count_text = "no instance" if not process_ids else f"{len(process_ids)} instances"
+    problem = f"names {shown(instance_lags.name)}, which is {count_text} of the group {shown(seats.application_id)}"
     fix = "use the process id, or the host as the snapshot has it"
-    raise SnapshotError(what, where=one.where, fix=fix, application_id=seats.application_id)
+    raise SnapshotError(problem, where=instance_lags.place, fix=fix, application_id=seats.application_id)
 
 
-def _task_of_store(one: StoreLags, store: str, partition: int, seats: Seats) -> str:
-    found = [
+def _task_of_store(instance_lags: StoreLags, store: str, partition: int, seats: Seats) -> str:
+    task_ids = [
         task_id
         for (topic, number), task_id in seats.tasks.items()
         if number == partition
         and topic == normal_topic(changelog_topic(seats.application_id, TaskId.parse(task_id).topology_name, store))
     ]
-    found = found or [task for key, task in seats.table_tasks.items() if key == (store, partition)]
-    if len(found) == 1:
-        return found[0]
-    what = f"of {shown(one.name)} has store {shown(store)}, partition {partition}, "
+    task_ids = task_ids or [task for key, task in seats.table_tasks.items() if key == (store, partition)]
+    if len(task_ids) == 1:
+        return task_ids[0]
+    problem = f"of {shown(instance_lags.name)} has store {shown(store)}, partition {partition}, "
     if seats.tasks:
-        what += f"and no task of the group {shown(seats.application_id)} has such a changelog"
-        known = sorted({topic for topic, _ in seats.tasks})
+        problem += f"and no task of the group {shown(seats.application_id)} has such a changelog"
+        topics = sorted({topic for topic, _ in seats.tasks})
         fix = "give --topology of the version that is running, or correct it; known is "
-        fix += name_list(list(map(printable, known)), 1)
+        fix += name_list(list(map(printable, topics)), 1)
     else:
-        what += f"and its task in the group {shown(seats.application_id)} is unknown"
+        problem += f"and its task in the group {shown(seats.application_id)} is unknown"
         fix = "give --topology FILE: what Topology.describe() of the running version prints, here or to snapshot"
-    raise SnapshotError(what, where=one.where, fix=fix, application_id=seats.application_id)
+    raise SnapshotError(problem, where=instance_lags.place, fix=fix, application_id=seats.application_id)

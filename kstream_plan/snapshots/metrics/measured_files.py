@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.files.sources import PARQUET_MAGIC, STDIN, local_path
 from kstream_plan.snapshots.metrics.endpoints import is_endpoint
-from kstream_plan.snapshots.metrics.exposition import TextSource, expanded, opened
+from kstream_plan.snapshots.metrics.exposition import TextSource, expanded, open_text
 from kstream_plan.snapshots.rows.fields import printable
 
 #: What a path may be marked as, such as ``start=FILE`` → the argument of ``read_measurements`` that takes it; lag rows
@@ -35,7 +35,7 @@ _ENDS = re.compile(rb'"(?:end|ends|end_offsets|offsets|partitions)"\s*:\s*[\[{]'
 
 
 class MeasuredFile(NamedTuple):
-    """A path as it is given: what it is marked as, empty if it is not, and the path without the mark."""
+    """A path as it is given: its mark, empty if it has none, and the path without the mark."""
 
     mark: str
     path: str
@@ -52,9 +52,9 @@ def lag_rows(texts: Iterable[str]) -> list[str]:
 
     A folder is what its first file is. What is not there, or cannot be read, holds none.
     """
-    items = map(split_mark, texts)
+    files = map(split_mark, texts)
     return [
-        item.path for item in items if MARKS.get(item.mark) == _ROWS or (not item.mark and _holds_lag_rows(item.path))
+        file.path for file in files if MARKS.get(file.mark) == _ROWS or (not file.mark and _holds_lag_rows(file.path))
     ]
 
 
@@ -93,17 +93,17 @@ def measured_files(texts: Sequence[str]) -> Mapping[str, Any]:
     return files
 
 
-def _kinds(item: MeasuredFile) -> Iterator[tuple[str, str]]:
-    if item.mark or item.path == STDIN:
-        yield MARKS.get(item.mark, _METRICS), item.path
+def _kinds(measured_file: MeasuredFile) -> Iterator[tuple[str, str]]:
+    if measured_file.mark or measured_file.path == STDIN:
+        yield MARKS.get(measured_file.mark, _METRICS), measured_file.path
         return
-    for file in expanded(item.path):
+    for file in expanded(measured_file.path):
         yield from ((kind, file) for kind in _kinds_in(file))
 
 
 def _kinds_in(file: str) -> Sequence[str]:
     """Return what a file holds, by how it begins."""
-    with opened(TextSource(file, None, None)) as stream:
+    with open_text(TextSource(file, None, None)) as stream:
         begin = stream.read(_BEGIN_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
     if begin.startswith(PARQUET_MAGIC) or _LAG_ROW.match(begin):
         return (_ROWS,)

@@ -70,7 +70,7 @@ def read_measurements(
         tuple(scrapes),
         read_store_lags(store_lags, stdin, clock_ms),
         read_offsets(end_offsets, stdin, clock_ms),
-        read_offsets(start_offsets, stdin, clock_ms, which="start"),
+        read_offsets(start_offsets, stdin, clock_ms, kind="start"),
         topology_of,
         (*notes, *notes_about_scrapes(scrapes)),
         now_ms,
@@ -78,12 +78,12 @@ def read_measurements(
 
 
 def with_asked_offsets(
-    measured: Measurements, cluster: Cluster, application_id: str, now_ms: int, sources: Collection[str] = ()
+    measurements: Measurements, cluster: Cluster, application_id: str, now_ms: int, sources: Collection[str] = ()
 ) -> Measurements:
     """Return the measurements with the offsets of changelogs that a cluster tells now, unless they were given.
 
     Args:
-        measured: what was measured.
+        measurements: what was measured.
         cluster: where the group is.
         application_id: the group's application: other applications' changelogs are not asked for.
         now_ms: the time, since 1970.
@@ -92,21 +92,23 @@ def with_asked_offsets(
     Raises:
         ClusterError: the cluster cannot be reached or refuses.
     """
-    if measured.ends:
-        return measured
-    restored = {partition for scrape in measured.scrapes for _, partition in scrape.positions}
-    own = f"{application_id}-"
-    topics = cluster.topics(sorted({topic for topic, _ in restored if topic in sources or topic.startswith(own)}))
-    partitions = sorted((topic, number) for topic, number in restored if number < len(topics.get(topic, ())))
+    if measurements.ends:
+        return measurements
+    restored_partitions = {partition for scrape in measurements.scrapes for _, partition in scrape.positions}
+    prefix = f"{application_id}-"
+    topics = cluster.topics(
+        sorted({topic for topic, _ in restored_partitions if topic in sources or topic.startswith(prefix)})
+    )
+    partitions = sorted((topic, number) for topic, number in restored_partitions if number < len(topics.get(topic, ())))
     if not partitions:
-        return measured
+        return measurements
 
     def as_of_now(offsets: Mapping[TopicPartition, int]) -> Offsets:
         by_name = {(normal_topic(topic), number): offset for (topic, number), offset in offsets.items()}
         return Offsets((OffsetSet(now_ms, by_name),))
 
-    ends, starts = cluster.end_offsets(partitions), measured.starts or as_of_now(cluster.start_offsets(partitions))
+    ends, starts = cluster.end_offsets(partitions), measurements.starts or as_of_now(cluster.start_offsets(partitions))
     read_too = [partition for partition in partitions if partition[0] in sources]
     committed = cluster.committed_offsets(application_id, read_too) if read_too else {}
     limits = {(normal_topic(topic), number): committed.get((topic, number), 0) for topic, number in read_too}
-    return replace(measured, ends=as_of_now(ends), starts=starts, committed=limits)
+    return replace(measurements, ends=as_of_now(ends), starts=starts, committed=limits)

@@ -91,7 +91,7 @@ def may_count(line: bytes) -> bool:
 
 @lru_cache(maxsize=1024)  # a scrape says the same few names over and over
 def meaning_of(name: str) -> Meaning | None:
-    """Return what a metric of this name tells; ``None`` for everything that nobody asks for."""
+    """Return what a metric of this name tells; ``None`` for one that is not used."""
     plain = normal_name(name).removesuffix("_total")
     return next((meaning for end, meaning in _ENDS if plain.endswith(end)), None)
 
@@ -145,8 +145,8 @@ def store_label(labels: bytes) -> StoreLabel | None:
     store, task = _STORE.search(labels), _TASK.search(labels)
     if store is None or task is None:
         return None
-    named = _STORE_TYPE.search(labels)
-    kind = (store[1] if named is None else named[1]).lower()
+    type_match = _STORE_TYPE.search(labels)
+    kind = (store[1] if type_match is None else type_match[1]).lower()
     names = (task[1].decode("utf-8", "replace"), store[2].decode("utf-8", "replace"))
     in_memory = None if not kind.startswith((b"in", b"rocksdb")) else kind.startswith(b"in")
     return StoreLabel(*names, windowed=b"window" in kind or b"session" in kind, in_memory=in_memory)

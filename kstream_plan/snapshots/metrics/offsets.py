@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.metrics.exposition import TextSource, opened, text_sources
+from kstream_plan.snapshots.metrics.exposition import TextSource, open_text, text_sources
 from kstream_plan.snapshots.metrics.names import normal_topic
 from kstream_plan.snapshots.metrics.scrapes import TopicPartition
 from kstream_plan.snapshots.rows.fields import printable, shown
@@ -25,11 +25,11 @@ from kstream_plan.snapshots.rows.times import parse_time
 _LINE = re.compile(r"(?P<topic>[^:\s]+):(?P<partition>\d{1,10}):(?P<offset>\d{0,19})")
 _PARTITION = re.compile(r"(?P<topic>.+)-(?P<partition>\d{1,10})", re.DOTALL)
 #: Which offsets are meant: where changelogs end, or where they start.
-Which: TypeAlias = Literal["end", "start"]
+OffsetKind: TypeAlias = Literal["end", "start"]
 
 #: What a time may be called beside the offsets, and the offsets beside a time: each kind, or either.
 _TIMES = ("t", "time", "at", "timestamp", "captured_at")
-_NAMES: Mapping[Which, Sequence[str]] = {
+_NAMES: Mapping[OffsetKind, Sequence[str]] = {
     "end": ("end", "ends", "end_offsets"),
     "start": ("start", "starts", "start_offsets"),
 }
@@ -46,24 +46,24 @@ _FIX = (
 class OffsetSet(NamedTuple):
     """Offsets of one moment, by topic (with underscores for dots) and partition; ``at_ms`` since 1970, if known.
 
-    ``where`` is the file that they are from, empty if they are from none.
+    ``place`` is their file, empty if they are from none.
     """
 
     at_ms: int | None
     offsets: Mapping[TopicPartition, int]
-    where: str = ""
+    place: str = ""
 
 
-class OffsetThen(NamedTuple):
+class OffsetAt(NamedTuple):
     """An offset at a moment, and how many milliseconds later than that it was looked up; negative: earlier.
 
-    ``between`` is by how much it differs in the two sets around the moment, which are ``apart_ms`` apart; ``timed``
+    ``difference`` is by how much it differs in the two sets around the moment, which are ``apart_ms`` apart; ``timed``
     whether its time is known.
     """
 
     offset: int
     late_ms: int
-    between: int = 0
+    difference: int = 0
     timed: bool = True
     apart_ms: int = 0
 
@@ -76,56 +76,64 @@ class Offsets:
 
     def __bool__(self) -> bool:
         """Tell whether there is any."""
-        return any(found.offsets for found in self.sets)
+        return any(offset_set.offsets for offset_set in self.sets)
 
     def newest(self, partition: TopicPartition) -> int | None:
         """Return the last known offset, ``None`` if there is none."""
         key = (normal_topic(partition[0]), partition[1])
-        return next((found.offsets[key] for found in reversed(self.sets) if key in found.offsets), None)
+        return next((offset_set.offsets[key] for offset_set in reversed(self.sets) if key in offset_set.offsets), None)
 
-    def then(self, partition: TopicPartition, at_ms: int | None, most_apart_ms: float = math.inf) -> OffsetThen | None:
+    def offset_at(
+        self, partition: TopicPartition, at_ms: int | None, most_apart_ms: float = math.inf
+    ) -> OffsetAt | None:
         """Return the offset at a moment: what lies between the two sets around it, else that of the nearest.
 
         Of two sets that are further apart than ``most_apart_ms`` the later one counts.
         """
         key = (normal_topic(partition[0]), partition[1])
-        known = [(found.at_ms, found.offsets[key]) for found in self.sets if key in found.offsets]
-        if not known:
+        dated_offsets = [
+            (offset_set.at_ms, offset_set.offsets[key]) for offset_set in self.sets if key in offset_set.offsets
+        ]
+        if not dated_offsets:
             return None
-        timed = [(at, offset) for at, offset in known if at is not None]
+        timed = [(dated_ms, offset) for dated_ms, offset in dated_offsets if dated_ms is not None]
         if at_ms is None or not timed:
-            return OffsetThen(known[-1][1], 0, timed=False)
-        place = bisect_left(timed, (at_ms, -1))
-        if place == len(timed) or place == 0:
-            at, offset = timed[min(place, len(timed) - 1)]
-            return OffsetThen(offset, at - at_ms)
-        (before_ms, before), (after_ms, after) = timed[place - 1], timed[place]
-        if after_ms - before_ms > most_apart_ms:
-            return OffsetThen(after, after_ms - at_ms)
-        offset = before + round((after - before) * (at_ms - before_ms) / (after_ms - before_ms))
-        return OffsetThen(offset, 0, abs(after - before), apart_ms=after_ms - before_ms)
+            return OffsetAt(dated_offsets[-1][1], 0, timed=False)
+        index = bisect_left(timed, (at_ms, -1))
+        if index == len(timed) or index == 0:
+            dated_ms, offset = timed[min(index, len(timed) - 1)]
+            return OffsetAt(offset, dated_ms - at_ms)
+        (previous_ms, previous_offset), (next_ms, next_offset) = timed[index - 1], timed[index]
+        if next_ms - previous_ms > most_apart_ms:
+            return OffsetAt(next_offset, next_ms - at_ms)
+        offset = previous_offset + round(
+            (next_offset - previous_offset) * (at_ms - previous_ms) / (next_ms - previous_ms)
+        )
+        return OffsetAt(offset, 0, abs(next_offset - previous_offset), apart_ms=next_ms - previous_ms)
 
-    def before(self, partition: TopicPartition, at_ms: int | None) -> OffsetThen | None:
+    def newest_at(self, partition: TopicPartition, at_ms: int | None) -> OffsetAt | None:
         """Return the last offset that was known at a moment, else the first one after it."""
         key = (normal_topic(partition[0]), partition[1])
-        known = [(found.at_ms, found.offsets[key]) for found in self.sets if key in found.offsets]
-        if not known:
+        dated_offsets = [
+            (offset_set.at_ms, offset_set.offsets[key]) for offset_set in self.sets if key in offset_set.offsets
+        ]
+        if not dated_offsets:
             return None
         if at_ms is None:
-            return OffsetThen(known[0][1], 0, timed=False)
-        until = [one for one in known if one[0] is None or one[0] <= at_ms]
-        found_ms, offset = until[-1] if until else known[0]
-        return OffsetThen(offset, 0 if found_ms is None else found_ms - at_ms, timed=found_ms is not None)
+            return OffsetAt(dated_offsets[0][1], 0, timed=False)
+        earlier = [(dated_ms, offset) for dated_ms, offset in dated_offsets if dated_ms is None or dated_ms <= at_ms]
+        dated_ms, offset = earlier[-1] if earlier else dated_offsets[0]
+        return OffsetAt(offset, 0 if dated_ms is None else dated_ms - at_ms, timed=dated_ms is not None)
 
     def topics(self) -> set[str]:
         """Return the topics there are offsets of, with underscores for dots."""
-        return {topic for found in self.sets for topic, _ in found.offsets}
+        return {topic for offset_set in self.sets for topic, _ in offset_set.offsets}
 
 
 def read_offsets(
-    paths: Sequence[str], stdin: BinaryIO | None = None, now_ms: int | None = None, *, which: Which = "end"
+    paths: Sequence[str], stdin: BinaryIO | None = None, now_ms: int | None = None, *, kind: OffsetKind = "end"
 ) -> Offsets:
-    """Read files of offsets, plain or gzip; of those that hold both kinds, ``which``.
+    """Read files of offsets, plain or gzip; of those that hold both kinds, this ``kind``.
 
     JSON may be ``{"topic-0": 123}``, ``{"topic": {"0": 123}}`` or a list of ``{"topic", "partition", "offset"}``;
     beside a time (``{"t": 1795355808, "end": {…}}``, ``"start"`` for start offsets), and one such per line for several
@@ -134,113 +142,113 @@ def read_offsets(
     Raises:
         SnapshotError: there is no such file, or it holds anything else, the other kind of offsets for instance.
     """
-    sets = [found for source in text_sources(paths, stdin, now_ms) for found in _read(source, which)]
-    return Offsets(tuple(sorted(sets, key=lambda found: -1 if found.at_ms is None else found.at_ms)))
+    sets = [offset_set for source in text_sources(paths, stdin, now_ms) for offset_set in _read(source, kind)]
+    return Offsets(tuple(sorted(sets, key=lambda offset_set: -1 if offset_set.at_ms is None else offset_set.at_ms)))
 
 
-def _read(source: TextSource, which: Which) -> Iterator[OffsetSet]:
-    where = printable(source.name)
-    with opened(source) as file:
+def _read(source: TextSource, kind: OffsetKind) -> Iterator[OffsetSet]:
+    place = printable(source.name)
+    with open_text(source) as file:
         content = file.read()
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise SnapshotError("is not UTF-8", where=where, fix=_FIX) from None
+        raise SnapshotError("is not UTF-8", where=place, fix=_FIX) from None
     if not text.strip():
-        raise SnapshotError("is empty", where=where, fix=_FIX)
+        raise SnapshotError("is empty", where=place, fix=_FIX)
     if text.lstrip()[0] not in "[{":
-        yield OffsetSet(source.at_ms, _of_tool(text, where), where)
+        yield OffsetSet(source.at_ms, _of_tool(text, place), place)
         return
-    for number, document in _documents(text, where):
+    for number, document in _documents(text, place):
         try:
-            yield _of_document(document, source.at_ms, which)._replace(where=where)
+            yield _of_document(document, source.at_ms, kind)._replace(place=place)
         except ValueError as error:
-            raise SnapshotError(str(error), where=f"{where}, line {number}", fix=_FIX) from None
+            raise SnapshotError(str(error), where=f"{place}, line {number}", fix=_FIX) from None
 
 
-def _of_tool(text: str, where: str) -> dict[TopicPartition, int]:
+def _of_tool(text: str, place: str) -> dict[TopicPartition, int]:
     offsets: dict[TopicPartition, int] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
         match = _LINE.fullmatch(line.strip())
         if match is None:
-            what = f"is {shown(line.strip())}, not TOPIC:PARTITION:OFFSET"
-            raise SnapshotError(what, where=f"{where}, line {number}", fix=_FIX)
+            problem = f"is {shown(line.strip())}, not TOPIC:PARTITION:OFFSET"
+            raise SnapshotError(problem, where=f"{place}, line {number}", fix=_FIX)
         if match["offset"]:  # the tool leaves it out of a partition without a leader
             offsets[normal_topic(match["topic"]), int(match["partition"])] = int(match["offset"])
     return offsets
 
 
-def _documents(text: str, where: str) -> Iterator[tuple[int, Any]]:
+def _documents(text: str, place: str) -> Iterator[tuple[int, Any]]:
     """Return the JSON documents in a text, one over the whole of it or one a line, and where they begin."""
     try:
         yield 1, parse_json(text)
         return
     except json.JSONDecodeError as error:
         if error.msg != "Extra data":
-            what = f"is not JSON: {error.msg} (line {error.lineno} column {error.colno})"
-            raise SnapshotError(what, where=where, fix=_FIX) from None
+            problem = f"is not JSON: {error.msg} (line {error.lineno} column {error.colno})"
+            raise SnapshotError(problem, where=place, fix=_FIX) from None
     except (ValueError, RecursionError) as error:
-        raise SnapshotError(f"cannot be read as JSON: {printable(str(error))}", where=where, fix=_FIX) from None
+        raise SnapshotError(f"cannot be read as JSON: {printable(str(error))}", where=place, fix=_FIX) from None
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip():
             try:
                 yield number, parse_json(line)
             except (ValueError, RecursionError) as error:
                 reason = error.msg if isinstance(error, json.JSONDecodeError) else printable(str(error))
-                raise SnapshotError(f"is not JSON: {reason}", where=f"{where}, line {number}", fix=_FIX) from None
+                raise SnapshotError(f"is not JSON: {reason}", where=f"{place}, line {number}", fix=_FIX) from None
 
 
-def _of_document(document: Any, written_ms: int | None, which: Which) -> OffsetSet:
+def _of_document(document: Any, written_ms: int | None, kind: OffsetKind) -> OffsetSet:
     """Read one JSON document.
 
     Raises:
         ValueError: it is none of the forms.
     """
-    at_ms, found = written_ms, document
+    at_ms, offsets_document = written_ms, document
     if isinstance(document, dict):
-        inner = _beside_a_time(document, which)
+        inner = _beside_a_time(document, kind)
         if inner is not None:
-            at = next((document[name] for name in _TIMES if name in document), None)
-            at_ms, found = (written_ms if at is None else _time_ms(at)), inner
+            time = next((document[name] for name in _TIMES if name in document), None)
+            at_ms, offsets_document = (written_ms if time is None else _time_ms(time)), inner
     offsets: dict[TopicPartition, int] = {}
-    for topic, partition, offset in _entries(found):
+    for topic, partition, offset in _entries(offsets_document):
         if offset is not None:
             offsets[normal_topic(topic), partition] = _offset(offset, f"{topic}-{partition}")
     return OffsetSet(at_ms, offsets)
 
 
-def _beside_a_time(document: Mapping[str, Any], which: Which) -> Any:
+def _beside_a_time(document: Mapping[str, Any], kind: OffsetKind) -> Any:
     """Return the offsets in an object that has them beside a time, ``None`` if it is of another form.
 
     Raises:
         ValueError: it has the other kind of offsets only, or a name that is none of these.
     """
     kinds = (*_NAMES["end"], *_NAMES["start"], *_EITHER)
-    there = [name for name in kinds if isinstance(document.get(name), dict | list)]
-    if not there:
+    present_names = [name for name in kinds if isinstance(document.get(name), dict | list)]
+    if not present_names:
         return None
     for name in document:
         if name not in kinds and name not in _TIMES:
-            raise ValueError(f"holds {shown(name)} beside {shown(there[0])}, where only a time may be")
-    for name in (*_NAMES[which], *_EITHER):
-        if name in there:
+            raise ValueError(f"holds {shown(name)} beside {shown(present_names[0])}, where only a time may be")
+    for name in (*_NAMES[kind], *_EITHER):
+        if name in present_names:
             return document[name]
-    raise ValueError(f"holds {shown(there[0])}, and {which} offsets are asked for")
+    raise ValueError(f"holds {shown(present_names[0])}, and {kind} offsets are asked for")
 
 
-def _entries(found: Any) -> Iterator[tuple[str, int, Any]]:
-    if isinstance(found, list):
-        for item in found:
+def _entries(document: Any) -> Iterator[tuple[str, int, Any]]:
+    if isinstance(document, list):
+        for item in document:
             if not isinstance(item, dict) or not isinstance(item.get("topic"), str):
                 raise ValueError(f"holds {shown(item)} where an object with topic, partition and offset must be")
             offset = next((item[name] for name in _OFFSETS_OF_ITEMS if name in item), None)
             yield item["topic"], _number(item.get("partition")), offset
         return
-    if not isinstance(found, dict):
-        raise ValueError(f"holds {shown(found)} where offsets by partition must be")
-    for name, value in found.items():
+    if not isinstance(document, dict):
+        raise ValueError(f"holds {shown(document)} where offsets by partition must be")
+    for name, value in document.items():
         if isinstance(value, dict):
             for partition, offset in value.items():
                 yield name, _number(partition), offset

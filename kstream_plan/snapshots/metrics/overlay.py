@@ -53,7 +53,7 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
     * A copy that is assigned and was measured has the lag measured; a running active has none and is caught up.
     * ``metrics, at least`` takes the place of a lag of the last join only where it is no smaller, and never that of a
       copy that has reported nothing, which counts as without state: the least proves nothing but that a copy is behind.
-    * Everything else, state that nobody is assigned among it, keeps what was reported at the last join.
+    * Everything else, left-over state among it, keeps what was reported at the last join.
     * Tasks have the end offsets of now, and rates are those between scrapes and between sets of offsets.
     * The row is known until the last scrape that says itself when it was, so that plans begin there. Who runs what was
       seen only before (``seen_until``): a scrape has the copies of one instance, and no task that runs.
@@ -68,32 +68,34 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
     """
     ends = measured.ends or _own_ends(row)
     topology = measured.topology_of(row["application_id"])
-    published = _published(measured, ends) | _said(measured.store_lags, row)
-    restored = {normal_topic(topic) for scrape in measured.scrapes for _, (topic, _) in scrape.positions}
-    seats = seats_of(row, topology, _stores(measured.scrapes), published, restored)
+    published = _published(measured, ends) | _published_by_stores(measured.store_lags, row)
+    restored_topics = {normal_topic(topic) for scrape in measured.scrapes for _, (topic, _) in scrape.positions}
+    seats = seats_of(row, topology, _stores(measured.scrapes), published, restored_topics)
     copies, notes = of_group(measured.scrapes, seats)
     input_lags = _input_lags(measured.scrapes, seats)
-    waiting = {partition: lag for partition, lag in input_lags.items() if partition in seats.read_too}
-    bounds = LogEnds(ends, measured.starts, _probing_interval_ms(row), measured.committed, waiting, _own_ends(row))
+    unread_records = {partition: lag for partition, lag in input_lags.items() if partition in seats.read_too}
+    bounds = LogEnds(
+        ends, measured.starts, _probing_interval_ms(row), measured.committed, unread_records, _own_ends(row)
+    )
     lags = measured_lags(copies, seats, bounds) | lags_of_stores(measured.store_lags, seats, bounds)
-    held = _Held.of(row)
-    counted = {seat: lag for seat, lag in lags.items() if held.counts(seat, lag)}
-    lag_rows = _lag_rows(row, counted, held)
-    reference_ms = _reference_ms(row, counted.values()) if measured.now_ms is None else measured.now_ms
+    holdings = _Holdings.from_row(row)
+    lags_of_copies = {seat: lag for seat, lag in lags.items() if holdings.counts(seat, lag)}
+    lag_rows = _lag_rows(row, lags_of_copies, holdings)
+    reference_ms = _reference_ms(row, lags_of_copies.values()) if measured.now_ms is None else measured.now_ms
     rates = measured_rates(copies, seats, measured.ends, reference_ms)
     warnings = [
         *measured.notes,
         *notes,
         *_not_scraped(measured, row, {copy.process_id for copy in copies}),
-        *_nothing_measured(lag_rows, held),
-        *_not_assigned(lags.keys() - counted.keys() - held.active.keys()),
+        *_nothing_measured(lag_rows, holdings),
+        *_not_assigned(lags.keys() - lags_of_copies.keys() - holdings.active.keys()),
         *_offsets_of_others(measured.ends, seats),
         *changelogs_assumed(() if _own_ends(row) else seats.assumed),
         *_restored_from_sources(seats, bounds),
-        *_about_offsets(measured, counted, seats, _merged_rates(row.get("rates") or {}, rates), ends),
-        *old_scrapes(counted.values(), reference_ms, _probing_interval_ms(row)),
+        *_about_offsets(measured, lags_of_copies, seats, _merged_rates(row.get("rates") or {}, rates), ends),
+        *old_scrapes(lags_of_copies.values(), reference_ms, _probing_interval_ms(row)),
     ]
-    overlaid = {
+    new_row = {
         **row,
         "tasks": _with_input_lags(
             _with_ends(row.get("tasks") or (), seats, bounds, reference_ms)
@@ -103,38 +105,38 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
         ),
         "lags": lag_rows,
     }
-    if held.copies and not any(lag.get("source") in _MEASURED for lag in lag_rows):
-        overlaid["measuring_failed"] = True
+    if holdings.copies and not any(lag.get("source") in _MEASURED for lag in lag_rows):
+        new_row["measuring_failed"] = True
     else:
-        overlaid.pop("measuring_failed", None)
-    if (kept := _where_stores_are(measured, row)) is not None and row.get("stores") != "in-memory":
-        overlaid["stores"] = kept
-    if (seen := _seen_until(row)) is not None:
-        overlaid["seen_until"] = seen
-    if (until := _known_until(row, copies)) is not None:
-        overlaid["known_until"] = until
+        new_row.pop("measuring_failed", None)
+    if (stores := _where_stores_are(measured, row)) is not None and row.get("stores") != "in-memory":
+        new_row["stores"] = stores
+    if (seen_until := _seen_until(row)) is not None:
+        new_row["seen_until"] = seen_until
+    if (known_until := _known_until(row, copies)) is not None:
+        new_row["known_until"] = known_until
     if rates:
-        overlaid["rates"] = _merged_rates(row.get("rates") or {}, rates)
-    return Overlaid(overlaid, tuple(warnings))
+        new_row["rates"] = _merged_rates(row.get("rates") or {}, rates)
+    return Overlaid(new_row, tuple(warnings))
 
 
-class _Held(NamedTuple):
+class _Holdings(NamedTuple):
     """The copies that instances are assigned, by the consumer that holds them: after the decision that a row knows."""
 
     active: Mapping[_Seat, str]
     copies: Mapping[_Seat, str]
 
     @classmethod
-    def of(cls, row: Row) -> _Held:
+    def from_row(cls, row: Row) -> _Holdings:
         active: dict[_Seat, str] = {}
         copies: dict[_Seat, str] = {}
-        for process_id, consumer_id, held in _holdings(row):
-            withheld = set(held.get("withheld") or ())
+        for process_id, consumer_id, holding in _holding_of_each_consumer(row):
+            withheld_tasks = set(holding.get("withheld") or ())
             active.update(
-                {(process_id, task): consumer_id for task in held.get("active") or () if task not in withheld}
+                {(process_id, task): consumer_id for task in holding.get("active") or () if task not in withheld_tasks}
             )
             for role in ("standby", "warmup", "temporary"):
-                copies.update({(process_id, task): consumer_id for task in held.get(role) or ()})
+                copies.update({(process_id, task): consumer_id for task in holding.get(role) or ()})
         return cls(active, copies)
 
     def holder(self, seat: _Seat) -> str:
@@ -146,22 +148,22 @@ class _Held(NamedTuple):
         return seat in self.copies or (seat in self.active and lag.restoring)
 
 
-def _holdings(row: Row) -> Iterator[tuple[str, str, Row]]:
+def _holding_of_each_consumer(row: Row) -> Iterator[tuple[str, str, Row]]:
     """Return what each consumer holds, with its process and its id."""
-    decided = (row.get("decision") or {}).get("decided")
-    if decided is not None:
-        for process_id, instance in _entries(decided, "process_id"):
-            for consumer_id, held in _entries(instance["consumers"], "consumer_id"):
-                yield normal_process_id(process_id), consumer_id, held
+    decision = (row.get("decision") or {}).get("decided")
+    if decision is not None:
+        for process_id, instance in _entries(decision, "process_id"):
+            for consumer_id, holding in _entries(instance["consumers"], "consumer_id"):
+                yield normal_process_id(process_id), consumer_id, holding
         return
     for instance in row["instances"]:
         for consumer in instance["consumers"]:
             yield normal_process_id(instance["process_id"]), consumer["consumer_id"], consumer
 
 
-def _entries(given: Any, key: str) -> Iterator[tuple[str, Row]]:
+def _entries(collection: Any, key: str) -> Iterator[tuple[str, Row]]:
     """Return the entries of an object, or of a list as Parquet has it."""
-    yield from given.items() if isinstance(given, Mapping) else ((entry[key], entry) for entry in given)
+    yield from collection.items() if isinstance(collection, Mapping) else ((entry[key], entry) for entry in collection)
 
 
 def _own_ends(row: Row) -> Offsets:
@@ -172,36 +174,36 @@ def _own_ends(row: Row) -> Offsets:
         for partition in task.get("changelog_partitions") or ()
         if partition.get("end_offset") is not None
     }
-    at = row.get("captured_at")
-    return Offsets((OffsetSet(None if at is None else parse_time(at), offsets),))
+    captured_at = row.get("captured_at")
+    return Offsets((OffsetSet(None if captured_at is None else parse_time(captured_at), offsets),))
 
 
 def _stores(scrapes: Iterable[Scrape]) -> frozenset[StoreLabel]:
     return frozenset(label for scrape in scrapes for label in scrape.stores)
 
 
-def _where_stores_are(measured: Measurements, row: Row) -> str | None:
+def _where_stores_are(measurements: Measurements, row: Row) -> str | None:
     """Return where the group's stores are, by the labels of their metrics; ``None``: none tells."""
     tasks = {task["task_id"] for task in row.get("tasks") or ()}
-    told = {label.in_memory for label in _stores(measured.scrapes) if label.task_id in tasks} - {None}
-    if not told:
+    in_memory_flags = {label.in_memory for label in _stores(measurements.scrapes) if label.task_id in tasks} - {None}
+    if not in_memory_flags:
         return None
-    return "mixed" if len(told) > 1 else "in-memory" if True in told else "persistent"
+    return "mixed" if len(in_memory_flags) > 1 else "in-memory" if True in in_memory_flags else "persistent"
 
 
-def _published(measured: Measurements, ends: Offsets) -> set[str]:
-    restored = {normal_topic(topic) for scrape in measured.scrapes for _, (topic, _) in scrape.positions}
-    return restored | ends.topics() | measured.starts.topics()
+def _published(measurements: Measurements, ends: Offsets) -> set[str]:
+    restored_topics = {normal_topic(topic) for scrape in measurements.scrapes for _, (topic, _) in scrape.positions}
+    return restored_topics | ends.topics() | measurements.starts.topics()
 
 
-def _said(store_lags: Iterable[StoreLags], row: Row) -> set[str]:
+def _published_by_stores(store_lags: Iterable[StoreLags], row: Row) -> set[str]:
     """Return the topics of the changelogs that instances tell of themselves."""
-    stores = {store for one in store_lags for store, _ in one.lags}
+    stores = {store for instance_lags in store_lags for store, _ in instance_lags.lags}
     names = {TaskId.parse(task["task_id"]).topology_name for task in row.get("tasks") or ()}
     return {normal_topic(changelog_topic(row["application_id"], name, store)) for store in stores for name in names}
 
 
-def _lag_rows(row: Row, lags: Mapping[_Seat, MeasuredLag], held: _Held) -> list[dict[str, Any]]:
+def _lag_rows(row: Row, lags: Mapping[_Seat, MeasuredLag], holdings: _Holdings) -> list[dict[str, Any]]:
     """Return the row's lags with the measured ones."""
     ends = {task["task_id"]: task.get("end_offset_sum") for task in row.get("tasks") or ()}
     reported: dict[_Seat, list[Row]] = {}
@@ -212,15 +214,17 @@ def _lag_rows(row: Row, lags: Mapping[_Seat, MeasuredLag], held: _Held) -> list[
         for seat, lag in lags.items()
         if not lag.at_least or lag.records >= _join_lag(reported.get(seat, ()), ends.get(seat[1]))
     }
-    found = []
+    lag_rows = []
     for seat, of_seat in reported.items():
         if seat in used:
-            found.append(_measured_row(seat, used[seat], held.holder(seat)))
+            lag_rows.append(_measured_row(seat, used[seat], holdings.holder(seat)))
         else:
-            found += [{**one, "source": one.get("source") or LagSource.JOIN} for one in of_seat]
+            lag_rows += [
+                {**reported_lag, "source": reported_lag.get("source") or LagSource.JOIN} for reported_lag in of_seat
+            ]
     order = {normal_process_id(instance["process_id"]): place for place, instance in enumerate(row["instances"])}
     silent = sorted(used.keys() - reported.keys(), key=lambda seat: (order[seat[0]], TaskId.parse(seat[1]).sort_key))
-    return [*found, *(_measured_row(seat, used[seat], held.holder(seat)) for seat in silent)]
+    return [*lag_rows, *(_measured_row(seat, used[seat], holdings.holder(seat)) for seat in silent)]
 
 
 def _measured_row(seat: _Seat, lag: MeasuredLag, consumer_id: str) -> dict[str, Any]:
@@ -247,25 +251,25 @@ def _join_lag(rows: Sequence[Row], end_offset_sum: int | None) -> int:
 
 def _with_ends(tasks: Sequence[Row], seats: Seats, bounds: LogEnds, reference_ms: int) -> list[dict[str, Any]]:
     """Return the tasks with the end offsets of now, where all of a task's are known; none falls behind its own."""
-    found = []
+    tasks_with_ends = []
     for task in tasks:
         of_task = [
-            (partition, bounds.ends.then(partition, reference_ms))
+            (partition, bounds.ends.offset_at(partition, reference_ms))
             for partition in seats.changelogs.get(task["task_id"], ())
         ]
-        known = {partition: bounds.limit(partition, end.offset) for partition, end in of_task if end is not None}
-        total = min(sum(known.values()), MAX_LONG)
-        if not of_task or len(known) < len(of_task) or total < (task.get("end_offset_sum") or 0):
-            found.append(dict(task))
+        limits = {partition: bounds.limit(partition, end.offset) for partition, end in of_task if end is not None}
+        total = min(sum(limits.values()), MAX_LONG)
+        if not of_task or len(limits) < len(of_task) or total < (task.get("end_offset_sum") or 0):
+            tasks_with_ends.append(dict(task))
             continue
         new = {**task, "end_offset_sum": total}
         if task.get("changelog_partitions"):
             new["changelog_partitions"] = [
-                {**partition, "end_offset": known[normal_topic(partition["topic"]), partition["partition"]]}
+                {**partition, "end_offset": limits[normal_topic(partition["topic"]), partition["partition"]]}
                 for partition in task["changelog_partitions"]
             ]
-        found.append(new)
-    return found
+        tasks_with_ends.append(new)
+    return tasks_with_ends
 
 
 def _input_lags(scrapes: Iterable[Scrape], seats: Seats) -> dict[TopicPartition, int]:
@@ -280,17 +284,19 @@ def _input_lags(scrapes: Iterable[Scrape], seats: Seats) -> dict[TopicPartition,
 
 def _with_input_lags(tasks: Iterable[Row], lags: Mapping[TopicPartition, int]) -> list[dict[str, Any]]:
     """Return the tasks with the records of their input that wait, where any of it was measured."""
-    found = []
+    tasks_with_lags = []
     for task in tasks:
-        sources = [(normal_topic(of["topic"]), of["partition"]) for of in task.get("source_partitions") or ()]
-        known = [lags[partition] for partition in sources if partition in lags]
-        found.append({**task, "input_lag": min(sum(known), MAX_LONG)} if known else dict(task))
-    return found
+        sources = [
+            (normal_topic(source["topic"]), source["partition"]) for source in task.get("source_partitions") or ()
+        ]
+        known_lags = [lags[partition] for partition in sources if partition in lags]
+        tasks_with_lags.append({**task, "input_lag": min(sum(known_lags), MAX_LONG)} if known_lags else dict(task))
+    return tasks_with_lags
 
 
 def _restored_from_sources(seats: Seats, bounds: LogEnds) -> list[Note]:
     """Return a warning about tables that are restored from what is read, and how far that was read is unknown."""
-    unknown = sorted(seats.read_too - bounds.committed.keys() - bounds.waiting.keys())
+    unknown = sorted(seats.read_too - bounds.committed.keys() - bounds.unread_records.keys())
     if not unknown:
         return []
     tasks = tuple(
@@ -306,39 +312,39 @@ def _restored_from_sources(seats: Seats, bounds: LogEnds) -> list[Note]:
 
 
 def _seen_until(row: Row) -> str | None:
-    """Return until when who runs what was seen, which no measured lag tells; ``None``: not known."""
+    """Return when the owners of tasks were last seen, which no measured lag tells; ``None``: unknown."""
     times = (row.get(key) for key in ("seen_until", "known_until", "captured_at"))
-    return next((at for at in times if at is not None), None)
+    return next((time for time in times if time is not None), None)
 
 
 def _known_until(row: Row, copies: Sequence[CopyScrape]) -> str | None:
     """Return when the last scrape was, if that is later than the row is known until; a file's time proves nothing."""
-    before = [parse_time(at) for at in (row.get("captured_at"), row.get("known_until")) if at is not None]
-    told = [copy.at_ms for copy in copies if copy.told and copy.at_ms is not None]
-    return format_time(max(told)) if before and told and max(told) > max(before) else None
+    row_times = [parse_time(time) for time in (row.get("captured_at"), row.get("known_until")) if time is not None]
+    scrape_times = [copy.at_ms for copy in copies if copy.has_own_time and copy.at_ms is not None]
+    return format_time(max(scrape_times)) if row_times and scrape_times and max(scrape_times) > max(row_times) else None
 
 
-def _merged_rates(before: Row, measured: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
+def _merged_rates(row_rates: Row, new_rates: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
     """Return rates; one measured now takes the place of one of the past, an instance's restore rate as a whole."""
-    merged = dict(before)
+    merged = dict(row_rates)
     for name, key in (("produce", "task_id"), ("restore", "process_id")):
-        if name in measured:
-            new = {rate[key] for rate in measured[name]}
-            merged[name] = [*(rate for rate in before.get(name) or () if rate[key] not in new), *measured[name]]
+        if name in new_rates:
+            new = {rate[key] for rate in new_rates[name]}
+            merged[name] = [*(rate for rate in row_rates.get(name) or () if rate[key] not in new), *new_rates[name]]
     return merged
 
 
 def _about_offsets(
-    measured: Measurements,
+    measurements: Measurements,
     lags: Mapping[_Seat, MeasuredLag],
     seats: Seats,
     rates: Mapping[str, Sequence[Row]],
     ends: Offsets,
 ) -> list[Note]:
-    if not measured.scrapes:
+    if not measurements.scrapes:
         return []
     measured_tasks = sorted({task_id for _, task_id in lags})
-    groups = {TaskId.parse(label.task_id).group for label in _stores(measured.scrapes) if label.windowed}
+    groups = {TaskId.parse(label.task_id).group for label in _stores(measurements.scrapes) if label.windowed}
     return notes_about_offsets(
         lags,
         {rate["task_id"]: rate["records_per_second"] for rate in rates.get("produce") or ()},
@@ -346,7 +352,7 @@ def _about_offsets(
         without_starts=[
             task_id
             for task_id in measured_tasks
-            if any(measured.starts.newest(partition) is None for partition in seats.changelogs[task_id])
+            if any(measurements.starts.newest(partition) is None for partition in seats.changelogs[task_id])
         ]
         if ends
         else [],
@@ -356,59 +362,61 @@ def _about_offsets(
 
 def _offsets_of_others(ends: Offsets, seats: Seats) -> list[Note]:
     """Return a warning if there are end offsets, and none of the group's changelogs."""
-    found, own = ends.topics(), {topic for topic, _ in seats.tasks}
-    if not found or found & own:
+    topics, own_topics = ends.topics(), {topic for topic, _ in seats.tasks}
+    if not topics or topics & own_topics:
         return []
     message = (
-        f"{printable(ends.sets[0].where) or 'the cluster'} has end offsets of no changelog of "
-        f"{printable(seats.application_id)}, but of {name_list(sorted(map(printable, found)), 1)}"
+        f"{printable(ends.sets[0].place) or 'the cluster'} has end offsets of no changelog of "
+        f"{printable(seats.application_id)}, but of {name_list(sorted(map(printable, topics)), 1)}"
     )
     return [Note("end-offsets-of-others", message)]
 
 
-def _not_scraped(measured: Measurements, row: Row, scraped: Collection[str]) -> list[Note]:
-    if not measured.scrapes or measured.store_lags:
+def _not_scraped(measurements: Measurements, row: Row, scraped: Collection[str]) -> list[Note]:
+    if not measurements.scrapes or measurements.store_lags:
         return []
-    missing = tuple(
+    missing_instances = tuple(
         instance.get("host") or instance["process_id"]
         for instance in row["instances"]
         if normal_process_id(instance["process_id"]) not in scraped
     )
-    if not missing:
+    if not missing_instances:
         return []
     total = len(row["instances"])
     message = (
-        f"{len(missing)} of {total} instances {'have' if len(missing) > 1 else 'has'} no scrape, "
-        f"{printable(missing[0])} first: the lags of their last join are used"
+        f"{len(missing_instances)} of {total} instances {'have' if len(missing_instances) > 1 else 'has'} no scrape, "
+        f"{printable(missing_instances[0])} first: the lags of their last join are used"
     )
-    return [Note("not-scraped", message, missing)]
+    return [Note("not-scraped", message, missing_instances)]
 
 
-def _nothing_measured(lag_rows: Iterable[Row], held: _Held) -> list[Note]:
-    if not held.copies or any(lag.get("source") in _MEASURED for lag in lag_rows):
+def _nothing_measured(lag_rows: Iterable[Row], holdings: _Holdings) -> list[Note]:
+    if not holdings.copies or any(lag.get("source") in _MEASURED for lag in lag_rows):
         return []
-    message = f"0 of {len(held.copies):,} copies measured: only the lags of the last join are known"
+    message = f"0 of {len(holdings.copies):,} copies measured: only the lags of the last join are known"
     return [Note("nothing-measured", message)]
 
 
 def _not_assigned(seats: Iterable[_Seat]) -> list[Note]:
-    found = sorted(seats)
-    if not found:
+    copies = sorted(seats)
+    if not copies:
         return []
     message = (
-        f"{len(found)} measured {'copies are' if len(found) > 1 else 'copy is'} not assigned where "
-        f"{'they were' if len(found) > 1 else 'it was'} measured, task {found[0][1]} first: the group has rebalanced "
+        f"{len(copies)} measured {'copies are' if len(copies) > 1 else 'copy is'} not assigned where "
+        f"{'they were' if len(copies) > 1 else 'it was'} measured, task {copies[0][1]} first: the group has rebalanced "
         "between snapshot and metrics; the lags of the last join are used"
     )
-    return [Note("measured-not-assigned", message, tuple(sorted({task_id for _, task_id in found})))]
+    return [Note("measured-not-assigned", message, tuple(sorted({task_id for _, task_id in copies})))]
 
 
 def _reference_ms(row: Row, lags: Iterable[MeasuredLag]) -> int:
     """Return the moment that ages are counted from: the newest that snapshot and measurements know."""
-    at = row.get("captured_at")
-    return max([0 if at is None else parse_time(at), *(lag.at_ms for lag in lags if lag.at_ms is not None)])
+    captured_at = row.get("captured_at")
+    return max(
+        [0 if captured_at is None else parse_time(captured_at), *(lag.at_ms for lag in lags if lag.at_ms is not None)]
+    )
 
 
 def _probing_interval_ms(row: Row) -> int:
-    given = (row.get("config") or {}).get("probing_rebalance_interval_ms")
-    return int(given) if given is not None else AssignmentConfig().probing_rebalance_interval_ms
+    interval_ms = (row.get("config") or {}).get("probing_rebalance_interval_ms")
+    return int(interval_ms) if interval_ms is not None else AssignmentConfig().probing_rebalance_interval_ms

@@ -45,81 +45,90 @@ def measured_rates(
     produce = [
         {"task_id": task_id, **rate_fields(rate, _SOURCE)}
         for task_id in sorted(seats.changelogs)
-        if (rate := _written(seats.changelogs[task_id], recent)) is not None
+        if (rate := _task_produce_rate(seats.changelogs[task_id], recent)) is not None
     ]
     by_process: dict[str, list[CopyScrape]] = defaultdict(list)
     for scrape in scrapes:
         by_process[scrape.process_id].append(scrape)
     restore = [
         {"process_id": process_id, **rate_fields(rate, _SOURCE)}
-        for process_id, own in sorted(by_process.items())
-        if (rate := restore_rate(list(_restored(own, seats, ends))[-RECENT_INTERVALS:])) is not None
+        for process_id, own_scrapes in sorted(by_process.items())
+        if (rate := restore_rate(list(_restore_intervals(own_scrapes, seats, ends))[-RECENT_INTERVALS:])) is not None
     ]
     return {name: rates for name, rates in (("produce", produce), ("restore", restore)) if rates}
 
 
 def _recent(ends: Offsets, now_ms: int) -> list[tuple[int, Mapping[TopicPartition, int]]]:
     """Return the sets of the last minutes, with their times; sets after now count only where there are too few."""
-    timed = [(found.at_ms, found.offsets) for found in ends.sets if found.at_ms is not None]
+    timed = [(offset_set.at_ms, offset_set.offsets) for offset_set in ends.sets if offset_set.at_ms is not None]
     until_now = [(at_ms, offsets) for at_ms, offsets in timed if at_ms <= now_ms]
     timed = until_now if len(until_now) > 1 else timed
     return [(at_ms, offsets) for at_ms, offsets in timed if at_ms >= timed[-1][0] - _RECENT_MS]
 
 
-def _written(
+def _task_produce_rate(
     partitions: Sequence[TopicPartition], sets: Sequence[tuple[int, Mapping[TopicPartition, int]]]
 ) -> Measured | None:
-    known = [
+    totals = [
         (at_ms, sum(offsets[partition] for partition in partitions))
         for at_ms, offsets in sets
         if all(partition in offsets for partition in partitions)
     ]
     return produce_rate(
         [
-            (after - before) * 1000 / (after_ms - before_ms)
-            for (before_ms, before), (after_ms, after) in pairwise(_spaced(known, lambda one: one[0]))
-            if after_ms > before_ms and after >= before
+            (end_total - start_total) * 1000 / (end_ms - start_ms)
+            for (start_ms, start_total), (end_ms, end_total) in pairwise(_spaced(totals, lambda moment: moment[0]))
+            if end_ms > start_ms and end_total >= start_total
         ]
     )
 
 
-def _spaced(known: Sequence[_T], at_ms: Callable[[_T], int]) -> list[_T]:
+def _spaced(moments: Sequence[_T], at_ms: Callable[[_T], int]) -> list[_T]:
     """Return the moments that each are long enough after the one before; the first and the last at least."""
-    found = list(known[:1])
-    for one in known[1:]:
-        if at_ms(one) - at_ms(found[-1]) >= SHORTEST_INTERVAL_MS:
-            found.append(one)
-    return found if len(found) > 1 else [*known[:1], *known[1:][-1:]]
+    spaced = list(moments[:1])
+    for moment in moments[1:]:
+        if at_ms(moment) - at_ms(spaced[-1]) >= SHORTEST_INTERVAL_MS:
+            spaced.append(moment)
+    return spaced if len(spaced) > 1 else [*moments[:1], *moments[1:][-1:]]
 
 
-def _restored(scrapes: Sequence[CopyScrape], seats: Seats, ends: Offsets) -> Iterator[Restored]:
+def _restore_intervals(scrapes: Sequence[CopyScrape], seats: Seats, ends: Offsets) -> Iterator[Restored]:
     """Return what one instance, whose scrapes are in the order of time, restored in each interval between them.
 
     Those that do not say when they were taken tell no interval: their files may have been copied since.
     """
-    timed = [(scrape.at_ms, scrape) for scrape in scrapes if scrape.told and scrape.at_ms is not None]
-    for (before_ms, before), (after_ms, after) in pairwise(_spaced(timed, lambda one: one[0])):
+    timed = [(scrape.at_ms, scrape) for scrape in scrapes if scrape.has_own_time and scrape.at_ms is not None]
+    for (start_ms, start_scrape), (end_ms, end_scrape) in pairwise(_spaced(timed, lambda moment: moment[0])):
         records = 0
-        for task_id in sorted(before.positions.keys() & after.positions.keys()):
-            first, last = position_of(before, task_id, seats), position_of(after, task_id, seats)
+        for task_id in sorted(start_scrape.positions.keys() & end_scrape.positions.keys()):
+            first, last = position_of(start_scrape, task_id, seats), position_of(end_scrape, task_id, seats)
             if first is None or last is None or last < first:
                 continue
-            if _behind(before, after, task_id, before_ms, last, seats, ends):
+            if _was_behind(start_scrape, end_scrape, task_id, start_ms, last, seats, ends):
                 records += last - first
-        if records and after_ms > before_ms:
-            yield Restored(records * 1000 / (after_ms - before_ms))
+        if records and end_ms > start_ms:
+            yield Restored(records * 1000 / (end_ms - start_ms))
 
 
-def _behind(
-    before: CopyScrape, after: CopyScrape, task_id: str, before_ms: int, position: int, seats: Seats, ends: Offsets
+def _was_behind(
+    start_scrape: CopyScrape,
+    end_scrape: CopyScrape,
+    task_id: str,
+    start_ms: int,
+    position: int,
+    seats: Seats,
+    ends: Offsets,
 ) -> bool:
     """Tell whether a copy was behind all the time between two scrapes, and not only following the end.
 
     It was if its ``position`` at the last of them is short of where its changelogs ended at the first. Without end
     offsets, or with only one set of them, what it says itself at both ends decides.
     """
-    ends_before = [ends.then(partition, before_ms) for partition in seats.changelogs[task_id]]
-    known = [end.offset for end in ends_before if end is not None]
-    if len(ends.sets) < 2 or len(known) < len(ends_before):
-        return all(any(position.lag for position in of.positions[task_id].values()) for of in (before, after))
-    return position < sum(known)
+    ends_before = [ends.offset_at(partition, start_ms) for partition in seats.changelogs[task_id]]
+    known_offsets = [end.offset for end in ends_before if end is not None]
+    if len(ends.sets) < 2 or len(known_offsets) < len(ends_before):
+        return all(
+            any(position.lag for position in scrape.positions[task_id].values())
+            for scrape in (start_scrape, end_scrape)
+        )
+    return position < sum(known_offsets)

@@ -9,7 +9,7 @@ from typing import BinaryIO, NamedTuple, TypeAlias
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note
-from kstream_plan.snapshots.metrics.exposition import Exposition, FoundSample, read_expositions
+from kstream_plan.snapshots.metrics.exposition import Exposition, Sample, read_expositions
 from kstream_plan.snapshots.metrics.names import (
     Meaning,
     StoreLabel,
@@ -47,9 +47,9 @@ class Scrape:
     """What one instance said at one moment.
 
     Attributes:
-        where: the file, and the labels in it that are this instance's.
+        place: the file, and the labels in it that are this instance's.
         at_ms: when, since 1970; ``None`` if nothing tells.
-        told: whether it says itself when that was; else it was then, or before.
+        has_own_time: whether it says itself when that was; else it was then, or before.
         positions: by client id and partition, what its restore consumers said.
         remaining: by client id and task id, the records that a restoring active task still needs.
         identities: by client id.
@@ -61,9 +61,9 @@ class Scrape:
         input_lags: by client id and partition of the input, how far behind its stream thread was when it last fetched.
     """
 
-    where: str
+    place: str
     at_ms: int | None
-    told: bool = True
+    has_own_time: bool = True
     positions: Mapping[tuple[str, TopicPartition], Position] = field(default_factory=dict)
     remaining: Mapping[tuple[str, str], int] = field(default_factory=dict)
     identities: Mapping[str, Identity] = field(default_factory=dict)
@@ -101,23 +101,27 @@ def scrapes_of(exposition: Exposition) -> list[Scrape]:
     Raises:
         SnapshotError: it holds two instances that nothing tells apart.
     """
-    telling = {name for found in exposition.samples if _is_position(found) for name, _ in other_labels(found.labels)}
-    by_instance: dict[tuple[tuple[str, str], ...], list[FoundSample]] = defaultdict(list)
-    for found in exposition.samples:
-        by_instance[tuple(label for label in other_labels(found.labels) if label[0] in telling)].append(found)
+    instance_labels = {
+        name for sample in exposition.samples if _is_position(sample) for name, _ in other_labels(sample.labels)
+    }
+    by_instance: dict[tuple[tuple[str, str], ...], list[Sample]] = defaultdict(list)
+    for sample in exposition.samples:
+        by_instance[tuple(label for label in other_labels(sample.labels) if label[0] in instance_labels)].append(sample)
     common = by_instance.pop((), []) if len(by_instance) > 1 else []
     return [_scrape(exposition, labels, [*common, *by_instance[labels]]) for labels in sorted(by_instance)] or [
         _scrape(exposition, (), [])
     ]
 
 
-def _is_position(found: FoundSample) -> bool:
-    is_one = found.meaning in (Meaning.LEAD, Meaning.LAG) and {"client_id", "topic", "partition"} <= found.labels.keys()
-    return is_one and restoring_client(found.labels["client_id"]) is not None
+def _is_position(sample: Sample) -> bool:
+    is_one = (
+        sample.meaning in (Meaning.LEAD, Meaning.LAG) and {"client_id", "topic", "partition"} <= sample.labels.keys()
+    )
+    return is_one and restoring_client(sample.labels["client_id"]) is not None
 
 
-def _scrape(exposition: Exposition, labels: Sequence[tuple[str, str]], samples: Iterable[FoundSample]) -> Scrape:
-    where = printable(exposition.where) + "".join(f", {name} {shown(value)}" for name, value in labels)
+def _scrape(exposition: Exposition, labels: Sequence[tuple[str, str]], samples: Iterable[Sample]) -> Scrape:
+    place = printable(exposition.place) + "".join(f", {name} {shown(value)}" for name, value in labels)
     positions: dict[tuple[str, TopicPartition], Position] = {}
     remaining: dict[tuple[str, str], int] = {}
     identities: dict[str, Identity] = {}
@@ -125,24 +129,24 @@ def _scrape(exposition: Exposition, labels: Sequence[tuple[str, str]], samples: 
     odd: list[str] = []
     updates: list[float] = []
     failed = False
-    for found in samples:
-        if _is_position(found):
-            _add_position(positions, found, where, odd)
-        elif found.meaning is Meaning.LAG:
-            _add_input_lag(input_lags, found)
-        elif found.meaning is Meaning.REMAINING:
-            _add_remaining(remaining, found)
-        elif found.meaning is Meaning.IDENTITY and "client_id" in found.labels:
-            told = Identity(found.labels.get("process_id") or None, found.labels.get("application_id") or None)
-            _add_identity(identities, found.labels["client_id"], told, where)
-        elif found.meaning is Meaning.UPDATES:
-            updates.append(found.value)
-        elif found.meaning is Meaning.SCRAPE_ERROR:
-            failed = failed or found.value != 0
+    for sample in samples:
+        if _is_position(sample):
+            _add_position(positions, sample, place, odd)
+        elif sample.meaning is Meaning.LAG:
+            _add_input_lag(input_lags, sample)
+        elif sample.meaning is Meaning.REMAINING:
+            _add_remaining(remaining, sample)
+        elif sample.meaning is Meaning.IDENTITY and "client_id" in sample.labels:
+            identity = Identity(sample.labels.get("process_id") or None, sample.labels.get("application_id") or None)
+            _add_identity(identities, sample.labels["client_id"], identity, place)
+        elif sample.meaning is Meaning.UPDATES:
+            updates.append(sample.value)
+        elif sample.meaning is Meaning.SCRAPE_ERROR:
+            failed = failed or sample.value != 0
     return Scrape(
-        where,
+        place,
         exposition.at_ms,
-        exposition.told,
+        exposition.has_own_time,
         _each_once(positions),
         remaining,
         identities,
@@ -155,44 +159,44 @@ def _scrape(exposition: Exposition, labels: Sequence[tuple[str, str]], samples: 
     )
 
 
-def _add_input_lag(input_lags: dict[tuple[str, TopicPartition], int], found: FoundSample) -> None:
-    client, number = client_of_thread(found.labels.get("client_id", "")), found.labels.get("partition", "")
-    records = _records(found.value)
-    if client is not None and records is not None and number.isdecimal() and "topic" in found.labels:
-        key = client, (normal_topic(found.labels["topic"]), int(number))
+def _add_input_lag(input_lags: dict[tuple[str, TopicPartition], int], sample: Sample) -> None:
+    client, number = client_of_thread(sample.labels.get("client_id", "")), sample.labels.get("partition", "")
+    records = _records(sample.value)
+    if client is not None and records is not None and number.isdecimal() and "topic" in sample.labels:
+        key = client, (normal_topic(sample.labels["topic"]), int(number))
         input_lags[key] = max(records, input_lags.get(key, 0))
 
 
 def _add_position(
-    positions: dict[tuple[str, TopicPartition], Position], found: FoundSample, where: str, odd: list[str]
+    positions: dict[tuple[str, TopicPartition], Position], sample: Sample, place: str, odd: list[str]
 ) -> None:
-    client, topic = restoring_client(found.labels["client_id"]) or "", found.labels["topic"]
-    number, records = found.labels["partition"], _records(found.value)
+    client, topic = restoring_client(sample.labels["client_id"]) or "", sample.labels["topic"]
+    number, records = sample.labels["partition"], _records(sample.value)
     if not number.isdecimal() or records is None:
-        odd.append(f"{found.value:g} of {topic}-{number}")
+        odd.append(f"{sample.value:g} of {topic}-{number}")
         return
     key = (client, (topic, int(number)))
-    before = positions.get(key, Position())
-    name = "lead" if found.meaning is Meaning.LEAD else "lag"
-    if getattr(before, name) not in (None, records):
-        what = f"holds two instances that look the same: client id {shown(client)} has two positions in "
+    known_position = positions.get(key, Position())
+    name = "lead" if sample.meaning is Meaning.LEAD else "lag"
+    if getattr(known_position, name) not in (None, records):
+        problem = f"holds two instances that look the same: client id {shown(client)} has two positions in "
         fix = "give one file per instance, or keep the label that distinguishes them (instance, pod)"
-        raise SnapshotError(f"{what}{printable(topic)}-{number}", where=where, fix=fix)
-    positions[key] = before._replace(**{name: records})
+        raise SnapshotError(f"{problem}{printable(topic)}-{number}", where=place, fix=fix)
+    positions[key] = known_position._replace(**{name: records})
 
 
-def _add_identity(identities: dict[str, Identity], client: str, told: Identity, where: str) -> None:
-    before = identities.setdefault(client, told)
-    if before.process_id != told.process_id:
-        what = f"holds two instances that look the same: client id {shown(client)} belongs to two processes"
+def _add_identity(identities: dict[str, Identity], client: str, identity: Identity, place: str) -> None:
+    known_identity = identities.setdefault(client, identity)
+    if known_identity.process_id != identity.process_id:
+        problem = f"holds two instances that look the same: client id {shown(client)} belongs to two processes"
         fix = "give one file per instance, or keep the label that distinguishes them (instance, pod)"
-        raise SnapshotError(what, where=where, fix=fix)
+        raise SnapshotError(problem, where=place, fix=fix)
 
 
-def _add_remaining(remaining: dict[tuple[str, str], int], found: FoundSample) -> None:
-    client, records = client_of_thread(found.labels.get("thread_id", "")), _records(found.value)
-    if client is not None and records is not None and "task_id" in found.labels:
-        remaining[client, found.labels["task_id"]] = records
+def _add_remaining(remaining: dict[tuple[str, str], int], sample: Sample) -> None:
+    client, records = client_of_thread(sample.labels.get("thread_id", "")), _records(sample.value)
+    if client is not None and records is not None and "task_id" in sample.labels:
+        remaining[client, sample.labels["task_id"]] = records
 
 
 def _records(value: float) -> int | None:

@@ -59,22 +59,22 @@ class Seats:
         Raises:
             SnapshotError: it is this application's, but the group has no such process, or two that nothing tells apart.
         """
-        told = scrape.identities.get(client, Identity(None, None))
+        identity = scrape.identities.get(client, Identity(None, None))
         of_client = self.clients.get(client, ())
-        published = None if told.process_id is None else normal_process_id(told.process_id)
+        published = None if identity.process_id is None else normal_process_id(identity.process_id)
         if published in self.processes:
             return published
-        if self._is_of_another(scrape, client, told, known=bool(of_client)):
+        if self._is_of_another(scrape, client, identity, is_member=bool(of_client)):
             return None
         if published is not None:
-            what = f"is of process {shown(published)}, which the group {shown(self.application_id)} does not have"
-            raise SnapshotError(what, where=scrape.where, fix=_STALE, application_id=self.application_id)
+            problem = f"is of process {shown(published)}, which the group {shown(self.application_id)} does not have"
+            raise SnapshotError(problem, where=scrape.place, fix=_STALE, application_id=self.application_id)
         if len(of_client) == 1:
             return of_client[0]
         if of_client:
-            what = f"client id {shown(client)} is that of {len(of_client)} instances, and no process id is published"
+            problem = f"client id {shown(client)} is that of {len(of_client)} instances, and no process id is published"
             fix = "publish client-state of stream-metrics, or give every instance a client.id of its own"
-            raise SnapshotError(what, where=scrape.where, fix=fix, application_id=self.application_id)
+            raise SnapshotError(problem, where=scrape.place, fix=fix, application_id=self.application_id)
         by_default = [
             process
             for process, host in self.processes.items()
@@ -82,9 +82,9 @@ class Seats:
         ]
         if len(by_default) == 1:
             return by_default[0]
-        what = f"is of client {shown(client)}, which the group {shown(self.application_id)} does not have"
+        problem = f"is of client {shown(client)}, which the group {shown(self.application_id)} does not have"
         fix = f"{_STALE}; of static members, publish client-state of stream-metrics too"
-        raise SnapshotError(what, where=scrape.where, fix=fix, application_id=self.application_id)
+        raise SnapshotError(problem, where=scrape.place, fix=fix, application_id=self.application_id)
 
     def task_of(self, scrape: Scrape, partition: TopicPartition) -> str | None:
         """Return the task of a changelog's partition, ``None`` of a source topic that a store is read back from.
@@ -99,23 +99,23 @@ class Seats:
             return None
         name = f"{printable(partition[0])}-{partition[1]}"
         if self.tasks:
-            what = f"restores {name}, which is no changelog of the group {shown(self.application_id)}"
+            problem = f"restores {name}, which is no changelog of the group {shown(self.application_id)}"
             fix = "give --topology of the version that is running: a table may be restored from the topic that it reads"
         else:
-            what = f"restores {name}, whose task is unknown"
+            problem = f"restores {name}, whose task is unknown"
             fix = "make the snapshot with --topology FILE: what Topology.describe() prints"
-        raise SnapshotError(what, where=scrape.where, fix=fix, application_id=self.application_id)
+        raise SnapshotError(problem, where=scrape.place, fix=fix, application_id=self.application_id)
 
-    def _is_of_another(self, scrape: Scrape, client: str, told: Identity, *, known: bool) -> bool:
+    def _is_of_another(self, scrape: Scrape, client: str, identity: Identity, *, is_member: bool) -> bool:
         """Tell whether a client id whose process the group does not have is another application's."""
-        if told.application_id is not None:
-            return normal_topic(told.application_id) != normal_topic(self.application_id)
-        if known:
+        if identity.application_id is not None:
+            return normal_topic(identity.application_id) != normal_topic(self.application_id)
+        if is_member:
             return False
         topics = {normal_topic(topic) for of_client, (topic, _) in scrape.positions if of_client == client}
         known_topics = {topic for topic, _ in self.tasks}
-        own = f"{normal_topic(self.application_id)}-"
-        return not any(topic in known_topics if known_topics else topic.startswith(own) for topic in topics)
+        prefix = f"{normal_topic(self.application_id)}-"
+        return not any(topic in known_topics if known_topics else topic.startswith(prefix) for topic in topics)
 
 
 def seats_of(
@@ -123,7 +123,7 @@ def seats_of(
     topology: Topology | None,
     stores: Collection[StoreLabel],
     published: Collection[str],
-    restored: Collection[str] = (),
+    restored_topics: Collection[str] = (),
 ) -> Seats:
     """Return whose copies are whose in a row.
 
@@ -137,35 +137,39 @@ def seats_of(
         stores: the stores that metrics name.
         published: topics that offsets or positions are known of, with underscores for dots; a store that is not
             logged has none.
-        restored: topics that restore consumers read, in the same form.
+        restored_topics: topics that restore consumers read, in the same form.
     """
     application_id = str(row["application_id"])
     changelogs: dict[str, list[TopicPartition]] = {}
     sources, not_changelogs, assumed = set[TopicPartition](), set[str](), set[str]()
     reuses = reuses_sources(row.get("config") or {})
-    for item in row.get("tasks") or ():
-        task = TaskId.parse(item["task_id"])
-        left_over, reread = set[str](), set(restored)
+    for task_row in row.get("tasks") or ():
+        task = TaskId.parse(task_row["task_id"])
+        left_over, reread = set[str](), set(restored_topics)
         for store, topic in _tables_of(task, topology):
             changelog_of_store = normal_topic(changelog_topic(application_id, task.topology_name, store))
-            if normal_topic(topic) in restored or (reuses and changelog_of_store not in restored):
+            if normal_topic(topic) in restored_topics or (reuses and changelog_of_store not in restored_topics):
                 left_over.add(changelog_of_store)
                 reread.add(normal_topic(topic))
-            elif changelog_of_store in {*published}.difference(restored):
+            elif changelog_of_store in {*published}.difference(restored_topics):
                 assumed.add(topic)
         not_changelogs |= left_over
-        own = [(partition["topic"], partition["partition"]) for partition in item.get("changelog_partitions") or ()]
-        if not own and item.get("stateful") is not False:
+        partitions = [
+            (partition["topic"], partition["partition"]) for partition in task_row.get("changelog_partitions") or ()
+        ]
+        if not partitions and task_row.get("stateful") is not False:
             names = _stores_of(task, topology, stores)
             topics = [changelog_topic(application_id, task.topology_name, store) for store in names]
-            own = [(topic, task.partition) for topic in topics if normal_topic(topic) in published]
-        changelog = [(normal_topic(topic), number) for topic, number in own if normal_topic(topic) not in left_over]
-        read = _read_by(item, topology)
+            partitions = [(topic, task.partition) for topic in topics if normal_topic(topic) in published]
+        changelog = [
+            (normal_topic(topic), number) for topic, number in partitions if normal_topic(topic) not in left_over
+        ]
+        read = _read_by(task_row, topology)
         changelog += sorted(partition for partition in read if partition[0] in reread and partition not in changelog)
         sources |= read
         if changelog:
-            changelogs[item["task_id"]] = changelog
-    tasks = {partition: task_id for task_id, own in changelogs.items() for partition in own}
+            changelogs[task_row["task_id"]] = changelog
+    tasks = {partition: task_id for task_id, partitions in changelogs.items() for partition in partitions}
     instances: Sequence[Row] = row["instances"]
     return Seats(
         application_id,
@@ -185,12 +189,12 @@ def seats_of(
     )
 
 
-def _read_by(item: Row, topology: Topology | None) -> set[TopicPartition]:
+def _read_by(task_row: Row, topology: Topology | None) -> set[TopicPartition]:
     """Return the partitions that a task reads, topics with underscores for dots."""
-    task = TaskId.parse(item["task_id"])
+    task = TaskId.parse(task_row["task_id"])
     subtopology = _subtopology(task, topology)
     topics = () if subtopology is None else subtopology.source_topics
-    partitions = item.get("source_partitions") or ()
+    partitions = task_row.get("source_partitions") or ()
     sources = {(normal_topic(partition["topic"]), partition["partition"]) for partition in partitions}
     return sources | {(normal_topic(topic), task.partition) for topic in topics}
 

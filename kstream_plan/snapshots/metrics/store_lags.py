@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.metrics.exposition import opened, text_sources
+from kstream_plan.snapshots.metrics.exposition import open_text, text_sources
 from kstream_plan.snapshots.rows.fields import printable, shown
 from kstream_plan.snapshots.rows.json_text import parse_json
 
@@ -25,7 +25,7 @@ class StoreLags(NamedTuple):
     ``ends`` are the end offsets that it said beside them.
     """
 
-    where: str
+    place: str
     name: str
     at_ms: int | None
     lags: Mapping[tuple[str, int], int]
@@ -40,28 +40,28 @@ def read_store_lags(
     Raises:
         SnapshotError: there is no such file, or it is of another form.
     """
-    found = []
+    lags_of_instances = []
     for source in text_sources(paths, stdin, now_ms):
-        where = printable(source.name)
-        with opened(source) as file:
+        file_name = printable(source.name)
+        with open_text(source) as file:
             content = file.read()
         try:
             document = parse_json(content)
         except (ValueError, RecursionError) as error:
-            raise SnapshotError(f"is not JSON: {printable(str(error))}", where=where, fix=_FIX) from None
+            raise SnapshotError(f"is not JSON: {printable(str(error))}", where=file_name, fix=_FIX) from None
         try:
             for name, stores in _items(document, "the file"):
-                said = {
+                values = {
                     (store, _partition(number)): (value, f"{name}.{store}.{number}")
                     for store, partitions in _items(stores, name)
                     for number, value in _items(partitions, f"{name}.{store}")
                 }
-                lags = {key: _lag(value, place) for key, (value, place) in said.items()}
-                ends = {key: end for key, (value, _) in said.items() if (end := value.get(_END)) is not None}
-                found.append(StoreLags(where, name, source.at_ms, lags, ends))
+                lags = {key: _lag(value, place) for key, (value, place) in values.items()}
+                ends = {key: end for key, (value, _) in values.items() if (end := value.get(_END)) is not None}
+                lags_of_instances.append(StoreLags(file_name, name, source.at_ms, lags, ends))
         except ValueError as error:
-            raise SnapshotError(str(error), where=where, fix=_FIX) from None
-    return tuple(found)
+            raise SnapshotError(str(error), where=file_name, fix=_FIX) from None
+    return tuple(lags_of_instances)
 
 
 def _items(value: Any, place: str) -> Iterator[tuple[str, Any]]:
@@ -79,11 +79,13 @@ def _partition(number: str) -> int:
 def _lag(value: Any, place: str) -> int:
     if not isinstance(value, dict):
         raise ValueError(f"{printable(place)} holds {shown(value)} where an object must be")
-    given, end, current = (value.get(name) for name in ("offsetLag", _END, "currentOffsetPosition"))
-    if end is None or (current is None and given is not None):
-        return _whole(given, place)
-    between = max(_whole(end, place) - _whole(current, place), 0)
-    return between if given is None else max(between, _whole(given, place))  # where they differ, the worse counts
+    published_lag, end, current = (value.get(name) for name in ("offsetLag", _END, "currentOffsetPosition"))
+    if end is None or (current is None and published_lag is not None):
+        return _whole(published_lag, place)
+    computed_lag = max(_whole(end, place) - _whole(current, place), 0)
+    if published_lag is None:
+        return computed_lag
+    return max(computed_lag, _whole(published_lag, place))  # where they differ, the worse counts
 
 
 def _whole(value: Any, place: str) -> int:

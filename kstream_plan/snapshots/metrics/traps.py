@@ -41,11 +41,11 @@ _DOUBTS = {
 
 def notes_about_scrapes(scrapes: Sequence[Scrape]) -> list[Note]:
     """Return warnings about scrapes that say less than they seem to."""
-    failed = [scrape.where for scrape in scrapes if scrape.failed]
-    dropped = [scrape.where for scrape in scrapes if not scrape.positions]
-    unrecorded = [scrape.where for scrape in scrapes if scrape.updates_unrecorded]
-    odd = [f"{scrape.where}: {value}" for scrape in scrapes for value in scrape.odd]
-    untimed = [scrape.where for scrape in scrapes if scrape.positions and not scrape.told]
+    failed = [scrape.place for scrape in scrapes if scrape.failed]
+    dropped = [scrape.place for scrape in scrapes if not scrape.positions]
+    unrecorded = [scrape.place for scrape in scrapes if scrape.updates_unrecorded]
+    odd = [f"{scrape.place}: {value}" for scrape in scrapes for value in scrape.odd]
+    untimed = [scrape.place for scrape in scrapes if scrape.positions and not scrape.has_own_time]
     notes = []
     if untimed:
         message = (
@@ -90,8 +90,8 @@ def notes_about_offsets(
     Args:
         lags: by process and task.
         rates: task → records written per second, as far as it is known.
-        windowed: tasks of which a store's records expire.
-        without_starts: tasks of which a start offset is not known.
+        windowed: tasks with a store whose records expire.
+        without_starts: tasks with an unknown start offset.
         any_ends: whether end offsets are known at all.
     """
     notes = []
@@ -115,19 +115,20 @@ def notes_about_offsets(
         notes.append(Note("lags-at-least", message, tuple(least)))
     if abs(late) >= _APART_MS:
         notes.append(Note("offsets-apart", _apart(late, rates)))
-    if between := [lag for lag in lags.values() if lag.apart_ms >= _APART_MS]:
+    if interpolated_lags := [lag for lag in lags.values() if lag.apart_ms >= _APART_MS]:
         message = (
             "scrapes were taken between two readings of the end offsets, up to "
-            f"{duration(max(of.apart_ms for of in between))} apart: lags are the true ones give or take what was "
-            f"written in between, up to {max(of.off for of in between):,} records of a task"
+            f"{duration(max(lag.apart_ms for lag in interpolated_lags))} apart: lags are the true ones give or take "
+            "what was written in between, "
+            f"up to {max(lag.error_records for lag in interpolated_lags):,} records of a task"
         )
         notes.append(Note("offsets-between", message))
     if without_starts:
         expiring = sorted(set(windowed) & set(without_starts))
-        which = f", as those of {printable(expiring[0])} are (windowed)" if expiring else ""
+        example = f", as those of {printable(expiring[0])} are (windowed)" if expiring else ""
         message = (
             "without start offsets every changelog is assumed to start at 0: where records have been deleted from its "
-            f"beginning{which}, copies look further behind than they are: give --metrics start=FILE"
+            f"beginning{example}, copies look further behind than they are: give --metrics start=FILE"
         )
         notes.append(Note("start-offsets-unknown", message, tuple(expiring)))
     return notes
@@ -146,13 +147,15 @@ def old_scrapes(lags: Iterable[MeasuredLag], reference_ms: int, probing_interval
 
 
 def _apart(late_ms: int, rates: Mapping[str, float]) -> str:
-    when = "after" if late_ms > 0 else "before"
+    order = "after" if late_ms > 0 else "before"
     effect = "counts as lag" if late_ms > 0 else "is missing in the lags"
-    head = f"the end offsets were read {duration(abs(late_ms))} {when} the scrape: what was written in between {effect}"
+    head = (
+        f"the end offsets were read {duration(abs(late_ms))} {order} the scrape: what was written in between {effect}"
+    )
     if not rates:
         return head
     return f"{head}, up to {max(rates.values()) * abs(late_ms) / 1000:,.0f} records of a task"
 
 
-def _first(found: Sequence[str]) -> str:
-    return name_list(found, 1)
+def _first(names: Sequence[str]) -> str:
+    return name_list(names, 1)

@@ -127,9 +127,9 @@ def _archive(folder: Path, java: Java, lock: int | None, name: str) -> ClassArch
 
 
 def _options(archives: Sequence[Path]) -> tuple[str, ...]:
-    """Return Java's options for using these; what it thinks of them it would say on standard output."""
-    shared = [f"-XX:SharedArchiveFile={os.pathsep.join(map(str, archives))}"] if archives else []
-    return (*shared, "-Xshare:auto", "-Xlog:disable", "-Xlog:all=off")
+    """Return Java's options for using these; without ``-Xlog`` it would comment on them on standard output."""
+    archive_options = [f"-XX:SharedArchiveFile={os.pathsep.join(map(str, archives))}"] if archives else []
+    return (*archive_options, "-Xshare:auto", "-Xlog:disable", "-Xlog:all=off")
 
 
 def _dump_base(folder: Path, java: Java) -> None:
@@ -150,7 +150,7 @@ def _key(java: Java, jars: Sequence[Path]) -> str:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Tell whether a folder, if it is there, and those above it belong to us or root, and nobody else may write there.
+    """Tell whether a folder, if it is there, and its parents belong to us or root, and no other user may write there.
 
     In a folder with the sticky bit, as the temporary one has it, others may write but not replace what is ours.
     """

@@ -38,19 +38,19 @@ class DataSet:
 
         Raises:
             KstreamPlanError: there is something, and it is not to be, or must not be, overwritten.
-            SparkError: nobody can tell.
+            SparkError: it is unknown.
         """
         with explained({}, writing_failure(self._name)):
             if not self._files.exists(self._path):
                 return
             whole = self._files.exists(self._jvm.org.apache.hadoop.fs.Path(self._path, _WHOLE))
-        where = f"--out {printable(self._name)}"
+        place = f"--out {printable(self._name)}"
         if not self._overwrite:
             fix = "name another folder, or replace it with --set overwrite=true"
-            raise KstreamPlanError("exists already", where=where, fix=fix)
+            raise KstreamPlanError("exists already", where=place, fix=fix)
         if not whole:
             raise KstreamPlanError(
-                "exists, and is no data set that was written so", where=where, fix="name another folder"
+                "exists, and is no data set that was written so", where=place, fix="name another folder"
             )
 
     def write(self, rows: DataFrame, form: str) -> None:
@@ -60,32 +60,32 @@ class DataSet:
             SparkError: they cannot be written; then everything is as it was.
         """
         spark_form, options = _FORMS[form]
-        beside, before = self._sibling("new"), self._sibling("old")
+        new_path, old_path = self._sibling("new"), self._sibling("old")
         with explained({}, writing_failure(self._name)):
             try:
-                rows.write.format(spark_form).options(**options).save(beside.toString())
+                rows.write.format(spark_form).options(**options).save(new_path.toString())
                 replaces = self._files.exists(self._path)
                 if replaces:
-                    self._rename(self._path, before)
+                    self._rename(self._path, old_path)
                 try:
-                    self._rename(beside, self._path)
+                    self._rename(new_path, self._path)
                 except BaseException:
                     if replaces:
-                        self._rename(before, self._path)
+                        self._rename(old_path, self._path)
                     raise
             except BaseException:
                 with suppress(Py4JError, OSError):
-                    self._files.delete(beside, True)
+                    self._files.delete(new_path, True)
                 raise
             if replaces:
-                self._files.delete(before, True)
+                self._files.delete(old_path, True)
 
-    def _sibling(self, what: str) -> Any:
+    def _sibling(self, role: str) -> Any:
         """Return a place beside it, which readers of folders pass over."""
-        name = f".{self._path.getName()}.{what}-{uuid.uuid4().hex}"
+        name = f".{self._path.getName()}.{role}-{uuid.uuid4().hex}"
         return self._jvm.org.apache.hadoop.fs.Path(self._path.getParent(), name)
 
     def _rename(self, source: Any, target: Any) -> None:
         if not self._files.rename(source, target):
-            where = f"--out {printable(self._name)}"
-            raise KstreamPlanError("cannot be put in its place", where=where, fix="check who may write there")
+            place = f"--out {printable(self._name)}"
+            raise KstreamPlanError("cannot be put in its place", where=place, fix="check who may write there")

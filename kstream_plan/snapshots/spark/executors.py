@@ -49,7 +49,7 @@ class BatchRun:
         self._work = work
         self._batches = batches
         self._is_kept = is_kept
-        self.kept: list[RDD[bytes]] = []
+        self.result_rdds: list[RDD[bytes]] = []
 
     def fetched(self, on_fetched: OnFetched, lighter: Callable[[bytes], bytes] | None = None) -> Iterator[bytes]:
         """Have the batches worked on, and yield what came of them, in their order, when it is there.
@@ -65,45 +65,45 @@ class BatchRun:
         parts = [self._batches[first : first + size] for first in range(0, len(self._batches), size)]
         on_fetched(0, len(parts))
         with explained({}, executor_failure):
-            begun = (self._pool.submit(self._run, self._data_of(part), lighter) for part in parts)
-            under_way = deque(islice(begun, at_once // size))
+            futures = (self._pool.submit(self._run, self._data_of(part), lighter) for part in parts)
+            under_way = deque(islice(futures, at_once // size))
             for number in range(1, len(parts) + 1):
                 results = under_way.popleft().result()
-                under_way.extend(islice(begun, 1))
+                under_way.extend(islice(futures, 1))
                 on_fetched(number, len(parts))
                 yield from results
 
     def _data_of(self, batches: Sequence[Any]) -> RDD[bytes]:
-        worked = self._context.parallelize(batches, len(batches)).flatMap(self._work)
+        result_rdd = self._context.parallelize(batches, len(batches)).flatMap(self._work)
         if self._is_kept:
-            self.kept.append(worked.persist(StorageLevel.DISK_ONLY))
-        return worked
+            self.result_rdds.append(result_rdd.persist(StorageLevel.DISK_ONLY))
+        return result_rdd
 
     @staticmethod
-    def _run(worked: RDD[bytes], lighter: Callable[[bytes], bytes] | None) -> list[bytes]:
-        results: list[bytes] = (worked if lighter is None else worked.map(lighter)).collect()
+    def _run(result_rdd: RDD[bytes], lighter: Callable[[bytes], bytes] | None) -> list[bytes]:
+        results: list[bytes] = (result_rdd if lighter is None else result_rdd.map(lighter)).collect()
         return results
 
     def frame(
         self,
         rows: Callable[[bytes], list[tuple[Any, ...]]],
         columns: str,
-        more: Sequence[tuple[Any, ...]],
+        further_rows: Sequence[tuple[Any, ...]],
         order_by: str,
     ) -> DataFrame:
-        """Return the rows that are in what came of the batches and is kept, in order, and ``more``.
+        """Return the rows in the kept results of the batches, in order, and ``further_rows``.
 
         ``columns`` are Spark's; ``order_by`` is the one that the rows are in order of.
         """
         context = self._context
-        there = context.parallelize(more, 1) if more else context.parallelize([], 1)
-        size = math.ceil(len(self.kept) / executor_cores(context)) or 1
+        further_part = context.parallelize(further_rows, 1) if further_rows else context.parallelize([], 1)
+        size = math.ceil(len(self.result_rdds) / executor_cores(context)) or 1
         # Spark keeps the order of parts, and not the order of what it puts together in one
         parts = [
-            context.union(self.kept[first : first + size]).flatMap(rows).coalesce(1)
-            for first in range(0, len(self.kept), size)
+            context.union(self.result_rdds[first : first + size]).flatMap(rows).coalesce(1)
+            for first in range(0, len(self.result_rdds), size)
         ]
-        frame = sql_session(context).createDataFrame(context.union([*parts, there]), columns, verifySchema=False)
+        frame = sql_session(context).createDataFrame(context.union([*parts, further_part]), columns, verifySchema=False)
         return frame.sortWithinPartitions(order_by)
 
 
@@ -139,8 +139,8 @@ def on_executors(
             yield batch_run
         finally:
             with suppress(Py4JError, OSError):  # Java may be gone
-                for worked in batch_run.kept:
-                    worked.unpersist()
+                for result_rdd in batch_run.result_rdds:
+                    result_rdd.unpersist()
 
 
 @contextmanager
@@ -160,7 +160,7 @@ def _of_this_version(work: OnBatch) -> OnBatch:
     """Return the work for executors that have this version: code that goes along asks before any of theirs is run."""
     version, pickled_work = __version__, cloudpickle.dumps(work)
 
-    def checked(batch: Any) -> list[bytes]:
+    def run_batch(batch: Any) -> list[bytes]:
         import pickle  # noqa: PLC0415 - this function is all that an executor has of this module
         import platform  # noqa: PLC0415
         import sys  # noqa: PLC0415
@@ -175,4 +175,4 @@ def _of_this_version(work: OnBatch) -> OnBatch:
         work_there: OnBatch = pickle.loads(pickled_work)
         return work_there(batch)
 
-    return checked
+    return run_batch

@@ -32,14 +32,14 @@ def executors_awaited(context: SparkContext) -> Iterator[None]:
     Raises:
         SparkError: the setting is no time.
     """
-    seconds, ended = _seconds(context), threading.Event()
-    watching = threading.Thread(target=_watch, args=(context, seconds, ended), daemon=True)
-    watching.start()
+    seconds, stop_event = _seconds(context), threading.Event()
+    watcher = threading.Thread(target=_watch, args=(context, seconds, stop_event), daemon=True)
+    watcher.start()
     try:
         yield
     finally:
-        ended.set()
-        watching.join()
+        stop_event.set()
+        watcher.join()
 
 
 def _seconds(context: SparkContext) -> int:
@@ -51,25 +51,25 @@ def _seconds(context: SparkContext) -> int:
         raise SparkError(f"{value!r} is no time", where=EXECUTOR_TIMEOUT, fix="give one as 90s or 10m") from None
 
 
-def _watch(context: SparkContext, seconds: int, ended: threading.Event) -> None:
+def _watch(context: SparkContext, seconds: int, stop_event: threading.Event) -> None:
     with suppress(Py4JError, OSError):  # Java may be gone
-        since, said = time.monotonic(), False
-        while not ended.wait(_POLL_SECONDS):
+        idle_since, has_warned = time.monotonic(), False
+        while not stop_event.wait(_POLL_SECONDS):
             jobs = _idle_jobs(context.statusTracker())
             if not jobs:
-                since = time.monotonic()
-            waited = time.monotonic() - since
-            if waited >= seconds:
+                idle_since = time.monotonic()
+            idle_seconds = time.monotonic() - idle_since
+            if idle_seconds >= seconds:
                 for job in jobs:
                     scala_context(context).cancelJob(job, f"{NO_EXECUTOR} for {seconds:,} s")
-            elif waited >= _SAID_SECONDS and not said:
-                said = True
+            elif idle_seconds >= _SAID_SECONDS and not has_warned:
+                has_warned = True
                 _log.warning("%s yet; waiting for up to %s s", NO_EXECUTOR, f"{seconds:,}")
 
 
 def _idle_jobs(tracker: StatusTracker) -> list[int]:
-    """Return the jobs that are to be done, if nobody works on any of them."""
+    """Return the active jobs, if no executor works on any of them."""
     jobs = tracker.getActiveJobsIds()
-    found = [found for job in jobs if (found := tracker.getJobInfo(job)) is not None]
-    stages = [tracker.getStageInfo(int(stage)) for job in found for stage in job.stageIds]
+    job_infos = [info for job in jobs if (info := tracker.getJobInfo(job)) is not None]
+    stages = [tracker.getStageInfo(int(stage)) for info in job_infos for stage in info.stageIds]
     return [] if any(stage is not None and stage.numActiveTasks for stage in stages) else jobs

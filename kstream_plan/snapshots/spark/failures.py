@@ -49,44 +49,44 @@ _GZIP_FAILURES = (
 
 
 def spark_failure(
-    said: str, names: Mapping[str, str], otherwise: str = "Spark could not read the input"
+    message: str, names: Mapping[str, str], default: str = "Spark could not read the input"
 ) -> BrokenFileError | SparkError:
-    """Return the error that an exception out of Spark stands for.
+    """Return the error for an exception of Spark.
 
     Args:
-        said: the exception as text, with the Java stack trace.
+        message: the exception as text, with the Java stack trace.
         names: the name by which people know each file, by :func:`plain_path`.
-        otherwise: what to say if it is about no file.
+        default: what to say if it is about no file.
     """
-    causes = _CAUSE.findall(said)
-    reason = printable((causes[-1] if causes else said.strip().partition("\n")[0]).strip()).rstrip(".")
-    known = _no_file_system(said, reason) or _cluster_failure(said)
-    if known is not None:
-        return known
-    if "OutOfMemoryError" in said:
+    causes = _CAUSE.findall(message)
+    reason = printable((causes[-1] if causes else message.strip().partition("\n")[0]).strip()).rstrip(".")
+    error = _no_file_system(message, reason) or _cluster_failure(message)
+    if error is not None:
+        return error
+    if "OutOfMemoryError" in message:
         return out_of_memory()
-    found = _FILE.search(said)
-    if found is None:
-        return SparkError(f"{otherwise}: {reason}", fix=_ROOM if _TORN[0] in said else "see more with --debug")
-    path = plain_path(found[1] or found[2])
+    file_match = _FILE.search(message)
+    if file_match is None:
+        return SparkError(f"{default}: {reason}", fix=_ROOM if _TORN[0] in message else "see more with --debug")
+    path = plain_path(file_match[1] or file_match[2])
     name = names.get(path, path)
-    if any(failure in said for failure in _GZIP_FAILURES):
+    if any(failure in message for failure in _GZIP_FAILURES):
         return broken_gzip(name, reason[:1].lower() + reason[1:])
-    if "CANNOT_READ_FILE_FOOTER" in said:
+    if "CANNOT_READ_FILE_FOOTER" in message:
         return BrokenFileError(name, "begins like Parquet but is not a whole Parquet file", "copy it again")
     return BrokenFileError(name, f"cannot be read: {reason}", "check the file, or see more with --debug")
 
 
-def _no_file_system(said: str, reason: str) -> SparkError | None:
-    if _NO_FILE_SYSTEM.search(said) is None:
+def _no_file_system(message: str, reason: str) -> SparkError | None:
+    if _NO_FILE_SYSTEM.search(message) is None:
         return None
     fix = "add it, as with --spark-conf spark.jars.packages=org.apache.hadoop:hadoop-aws:<Hadoop's version> for s3a"
     return SparkError(f"Spark has no file system for such paths: {reason}", fix=fix)
 
 
-def _cluster_failure(said: str) -> SparkError | None:
+def _cluster_failure(message: str) -> SparkError | None:
     """Return the error if it is the cluster that failed."""
-    none = _NO_EXECUTOR.search(said)
+    none = _NO_EXECUTOR.search(message)
     if none is not None:
         fix = (
             "check that its workers are up, have cores and memory free and can start executors (their logs say why "
@@ -94,64 +94,68 @@ def _cluster_failure(said: str) -> SparkError | None:
             f"{EXECUTOR_TIMEOUT}=30m"
         )
         return SparkError(none[0], fix=fix)
-    died = _EXECUTOR_DIED.search(said)
+    died = _EXECUTOR_DIED.search(message)
     if died is not None:
-        why = f": {printable(died[1].strip()).rstrip('.')}" if died[1] else ""
+        reason = f": {printable(died[1].strip()).rstrip('.')}" if died[1] else ""
         fix = "give them more memory, as with --spark-conf spark.executor.memory=4g; their logs say more"
-        return SparkError(f"executors died while they worked{why}", fix=fix)
-    if "SparkContext was shut down" in said or "stopped SparkContext" in said:
+        return SparkError(f"executors died while they worked{reason}", fix=fix)
+    if "SparkContext was shut down" in message or "stopped SparkContext" in message:
         fix = "its logs say why: perhaps executors do not start there, or the job was ended"
         return SparkError("the cluster ended this application", fix=fix)
     return None
 
 
-def executor_failure(said: str, names: Mapping[str, str]) -> BrokenFileError | SparkError:
-    """Return the error that an exception stands for which comes of work on the executors."""
-    missing = _NO_PROGRAM.search(said)
-    if missing is not None or "PYTHON_VERSION_MISMATCH" in said or _NO_DAEMON in said:
-        otherwise = "their Python does not start as a worker, perhaps it is too old"
-        what = missing[0] if missing else otherwise if _NO_DAEMON in said else "they have another version of Python"
+def executor_failure(message: str, names: Mapping[str, str]) -> BrokenFileError | SparkError:
+    """Return the error for an exception of work on the executors."""
+    program_match = _NO_PROGRAM.search(message)
+    if program_match is not None or "PYTHON_VERSION_MISMATCH" in message or _NO_DAEMON in message:
+        if program_match is not None:
+            problem = program_match[0]
+        elif _NO_DAEMON in message:
+            problem = "their Python does not start as a worker, perhaps it is too old"
+        else:
+            problem = "they have another version of Python"
         fix = (
             f"install there what is installed here (pip install kstream-plan=={__version__}), and name its Python by "
             "--spark-conf spark.pyspark.python=PATH"
         )
-        host = _EXECUTOR.search(said)
+        host = _EXECUTOR.search(message)
         executor = f"the executor on {printable(host[1])}" if host else "the executors"
-        return SparkError(f"{executor} cannot run this tool: {printable(what)}", fix=fix)
-    if "Python worker exited unexpectedly" in said:
+        return SparkError(f"{executor} cannot run this tool: {printable(problem)}", fix=fix)
+    if "Python worker exited unexpectedly" in message:
         fix = "give it more memory, or plan fewer applications at once with --application-id"
         return SparkError("a Python worker of Spark's died, perhaps for want of memory", fix=fix)
-    if any(torn in said for torn in _TORN):
+    if any(torn in message for torn in _TORN):
         return SparkError("what Spark keeps on disk meanwhile is torn, probably for want of space", fix=_ROOM)
-    return spark_failure(said, names, "Spark could not plan on its executors")
+    return spark_failure(message, names, "Spark could not plan on its executors")
 
 
 def no_room(error: OSError) -> SparkError | None:
     """Return the error if Python could not write what Spark is to be given; ``None`` if it is another one."""
     if error.errno not in (errno.ENOSPC, errno.EDQUOT):
         return None
-    what = f"what Spark is given cannot be written: {error.strerror}"
-    return SparkError(what, where=error.filename or tempfile.gettempdir(), fix=_ROOM)
+    problem = f"what Spark is given cannot be written: {error.strerror}"
+    return SparkError(problem, where=error.filename or tempfile.gettempdir(), fix=_ROOM)
 
 
 def writing_failure(path: str) -> Callable[[str, Mapping[str, str]], SparkError]:
-    """Return what tells what an exception stands for that comes of writing to ``path``."""
+    """Return a function that turns an exception of writing to ``path`` into its error."""
 
-    def failure(said: str, names: Mapping[str, str]) -> SparkError:
-        found = spark_failure(said, names, "Spark could not write")
+    def failure(message: str, names: Mapping[str, str]) -> SparkError:
+        error = spark_failure(message, names, "Spark could not write")
         fix = "check the disk and who may write there, or see more with --debug"
-        known = isinstance(found, SparkError) and not found.what.startswith("Spark could not write")
-        return SparkError(found.what, where=f"--out {printable(path)}", fix=found.fix if known else fix)
+        is_explained = isinstance(error, SparkError) and not error.what.startswith("Spark could not write")
+        return SparkError(error.what, where=f"--out {printable(path)}", fix=error.fix if is_explained else fix)
 
     return failure
 
 
-def start_failure(said: str, master: str) -> SparkError:
-    """Return the error that an exception out of Spark's start stands for."""
-    if "stopped SparkContext" in said or "masters are unresponsive" in said:
+def start_failure(message: str, master: str) -> SparkError:
+    """Return the error for an exception of Spark's start."""
+    if "stopped SparkContext" in message or "masters are unresponsive" in message:
         fix = "check spark.master, and that it is up; without it Spark runs on this machine"
         return SparkError(f"the Spark master {printable(master)} cannot be reached", fix=fix)
-    failure = spark_failure(said, {}, "Spark did not start")
+    failure = spark_failure(message, {}, "Spark did not start")
     if not master.startswith("local") and failure.what.startswith("Spark did not start"):
         fix = "check spark.master, what it needs in the environment, and that it is up; or see more with --debug"
         return SparkError(failure.what, where=f"spark.master={printable(master)}", fix=fix)
@@ -183,5 +187,5 @@ def why_java_ended(process: subprocess.Popen[bytes] | None) -> SparkError | None
 
 def out_of_memory(heap: str | None = None) -> SparkError:
     """Return the error for a Java whose heap was too small, of this size if it is known (``2g``)."""
-    what = "Java ran out of memory" if heap is None else f"Java ran out of memory: it had {heap}"
-    return SparkError(what, fix="give it more, as with --spark-conf spark.driver.memory=8g")
+    problem = "Java ran out of memory" if heap is None else f"Java ran out of memory: it had {heap}"
+    return SparkError(problem, fix="give it more, as with --spark-conf spark.driver.memory=8g")

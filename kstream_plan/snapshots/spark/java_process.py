@@ -61,12 +61,12 @@ _awaited: ContextVar[bool] = ContextVar("archives are awaited", default=False)
 
 def needs_sparks_scripts(settings: Mapping[str, str]) -> bool:
     """Tell whether there are settings that only Spark's own scripts understand."""
-    named = any(os.environ.get(name) for name in _FOR_SPARKS_SCRIPTS)
-    return named or any(name in settings for name in _FOR_SPARKS_SCRIPTS_CONF)
+    has_variable = any(os.environ.get(name) for name in _FOR_SPARKS_SCRIPTS)
+    return has_variable or any(name in settings for name in _FOR_SPARKS_SCRIPTS_CONF)
 
 
 class Driver(NamedTuple):
-    """A started Java process, what it was told of its class archive, and the file in which it says where it listens."""
+    """A started Java process, its class archive, and the file to which it writes its port."""
 
     process: subprocess.Popen[bytes]
     archive: ClassArchive
@@ -161,13 +161,13 @@ def listening(driver: Driver, noise: IO[bytes]) -> tuple[int, str]:
             noise.seek(0)
             raise why_spark_failed(noise.read().decode("utf-8", "replace"))
         time.sleep(_POLL_SECONDS)
-    told = driver.connection.read_bytes()
-    port, length = struct.unpack_from(">ii", told)
-    return port, told[8 : 8 + length].decode()
+    content = driver.connection.read_bytes()
+    port, length = struct.unpack_from(">ii", content)
+    return port, content[8 : 8 + length].decode()
 
 
 def crashed(process: subprocess.Popen[bytes]) -> bool:
-    """Tell whether Java died of what it found in memory, as it does of a broken archive."""
+    """Tell whether Java died of a memory error, as it does of a broken archive."""
     with suppress(subprocess.TimeoutExpired):
         return process.wait(timeout=1) in (-signal.SIGBUS, -signal.SIGSEGV, -signal.SIGABRT)
     return False
@@ -195,7 +195,7 @@ def archives_awaited() -> Iterator[None]:
 
 
 def end_after_archiving(process: subprocess.Popen[bytes]) -> None:
-    """Let Java end by itself and write its archive meanwhile, when nobody else needs the processor, unless awaited."""
+    """Let Java write its archive and end by itself, at the lowest priority unless it is awaited."""
     if not _awaited.get():
         with suppress(OSError):
             os.setpriority(os.PRIO_PGRP, process.pid, 19)

@@ -92,14 +92,14 @@ def known_applications(files: LagFiles, until_us: int | None) -> Known:
     with explained({plain_path(file.path): file.name for file in files.inputs}):
         for frame in files.rows(None, Times(until_us=until_us), with_file=False):
             complete = F.expr(" AND ".join(f"{name} IS NOT NULL" for name in _NEEDED))
-            found = frame.rows.groupBy("application_id").agg(
+            counts = frame.rows.groupBy("application_id").agg(
                 F.max(F.when(complete, F.col("at"))).alias("at"), F.count_if(~complete).alias("passed_over")
             )
-            for row in found.toArrow().to_pylist():
-                app, at = row["application_id"], row["at"]
+            for row in counts.toArrow().to_pylist():
+                app, at_us = row["application_id"], row["at"]
                 passed_over += row["passed_over"]
-                if app is not None and at is not None:
-                    newest[app] = max(at, newest.get(app, at))
+                if app is not None and at_us is not None:
+                    newest[app] = max(at_us, newest.get(app, at_us))
     return Known(newest, passed_over)
 
 
@@ -192,13 +192,13 @@ def _in_all_steps(stores: DataFrame) -> DataFrame:
 
 def _series(copies: DataFrame) -> DataFrame:
     """Return the steps of every instance, unknown where a copy's lag is that is known in another one."""
-    known = F.count("behind").over(Window.partitionBy("application_id", "process", "task_id"))
-    series = copies.withColumn("known", known).where("known > 0").groupBy("application_id", "process", "step")
+    known_lags = F.count("behind").over(Window.partitionBy("application_id", "process", "task_id"))
+    series = copies.withColumn("known", known_lags).where("known > 0").groupBy("application_id", "process", "step")
     return series.agg(F.expr("IF(count(behind) = count(*), sum(behind), NULL)").alias("behind"))
 
 
 def _of_copies(copies: DataFrame) -> DataFrame:
-    """Return first and last of every copy; what it restored is what was written, and by how much its lag fell."""
+    """Return the first and last lag of every copy, and the records that were written meanwhile."""
     return copies.groupBy("application_id", "process", "task_id").agg(
         F.expr(_LAST.format("behind")).alias("last"),
         F.expr(_FIRST.format("behind")).alias("first"),
@@ -241,10 +241,10 @@ def _tasks(copies: DataFrame) -> DataFrame:
 
 
 def _rows(frame: DataFrame) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    rows_by_application: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in frame.toArrow().to_pylist():
-        found[row["application_id"]].append(row)
-    return found
+        rows_by_application[row["application_id"]].append(row)
+    return rows_by_application
 
 
 def _course(
@@ -258,8 +258,8 @@ def _course(
     lags: dict[str, list[int | None]] = {row["process"]: [None] * STEPS for row in instances}
     for row in series:
         lags[row["process"]][STEPS - 1 - row["step"]] = row["behind"]
-    found = [_instance(row, lags[row["process"]], newest_us, over_us) for row in instances]
-    found.sort(key=_behind_most)
+    courses = [_instance(row, lags[row["process"]], newest_us, over_us) for row in instances]
+    courses.sort(key=_behind_most)
     of_tasks = [_task(row) for row in tasks]
     of_tasks.sort(key=lambda task: (-(task.written_per_second or 0), -(task.lag or 0), task.task_id))
     return LagCourse(
@@ -268,9 +268,9 @@ def _course(
         newest_us // 1000,
         sum(row["rows"] for row in instances),
         sum(row["copies"] for row in instances),
-        together([one.progress for one in found]),
-        sum_of(found),
-        tuple(found),
+        together([course.progress for course in courses]),
+        sum_of(courses),
+        tuple(courses),
         tuple(of_tasks),
         min(row["begin"] for row in instances) // 1000,
     )
@@ -291,10 +291,15 @@ def _instance(row: Mapping[str, Any], lags: Sequence[int | None], newest_us: int
     )
 
 
-def _behind_most(one: InstanceCourse) -> tuple[int, int, int, str]:
+def _behind_most(course: InstanceCourse) -> tuple[int, int, int, str]:
     """Sort by: falls behind, or may; grew most; is furthest behind; process id."""
-    progress = one.progress
-    return (True, None, False).index(one.falls_behind), -(progress.growth or 0), -(progress.lag or 0), one.process_id
+    progress = course.progress
+    return (
+        (True, None, False).index(course.falls_behind),
+        -(progress.growth or 0),
+        -(progress.lag or 0),
+        course.process_id,
+    )
 
 
 def _progress(row: Mapping[str, Any]) -> Progress:
@@ -317,9 +322,11 @@ def _check_task_ids(
             try:
                 parsed_task_id("task_id", task_id)
             except FieldError as error:
-                of = (F.col("application_id") == app) & (F.col("task_id") == task_id)
-                there = [frame.rows.where(of).agg(F.min("file")).head() for frame in files.rows([app], Times())]
-                file = min(row[0] for row in there if row is not None and row[0] is not None)
+                is_row_of_task = (F.col("application_id") == app) & (F.col("task_id") == task_id)
+                first_files = [
+                    frame.rows.where(is_row_of_task).agg(F.min("file")).head() for frame in files.rows([app], Times())
+                ]
+                file = min(row[0] for row in first_files if row is not None and row[0] is not None)
                 raise SnapshotError(
                     f"{error.path} {error.what}", where=printable(file_name(file, names)), fix=error.fix
                 ) from None

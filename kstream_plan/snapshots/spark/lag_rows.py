@@ -18,7 +18,7 @@ from kstream_plan.snapshots.spark.texts import (
     json_texts,
     key_columns,
     parquet_columns,
-    parsed,
+    parse_keys,
     whole_row,
 )
 
@@ -56,40 +56,49 @@ class LagFiles:
         self._schemas = ParquetSchemas(spark)
 
     def rows(
-        self, applications: Collection[str] | None, times: Times, *, with_file: bool = True, known: bool = False
+        self, applications: Collection[str] | None, times: Times, *, with_file: bool = True, complete_only: bool = False
     ) -> list[Frame]:
         """Return the rows that may be of these applications (of all) and times; those without either, too.
 
-        Files in folders of other days are not opened, row groups of other times and applications not read. ``known``:
-        only rows that have an application and a time, which takes fewer questions a row.
+        Files in folders of other days are not opened, row groups of other times and applications not read.
+        ``complete_only``: only rows that have an application and a time, which takes fewer questions a row.
         """
-        within = of_days(self.inputs, *times)
+        inputs = of_days(self.inputs, *times)
         frames = [
             Frame(
-                _only(parsed(texts, LAG_KEYS).withColumn("row", F.col("text")), applications, times, known=known),
+                _only(
+                    parse_keys(texts, LAG_KEYS).withColumn("row", F.col("text")),
+                    applications,
+                    times,
+                    complete_only=complete_only,
+                ),
                 lambda row: row,
             )
-            for texts in json_texts(self._spark, within)
+            for texts in json_texts(self._spark, inputs)
         ]
         file = ("file",) if with_file else ()
-        for columns in parquet_columns(self._schemas, within, LAGS, with_file=with_file):
-            picked = _times_of_columns(columns, times, known=known)
-            rows = picked.select(
-                *file, "at", "unreadable", *key_columns(picked, LAGS, LAG_KEYS), whole_row(picked, LAGS).alias("row")
+        for columns in parquet_columns(self._schemas, inputs, LAGS, with_file=with_file):
+            filtered_columns = _times_of_columns(columns, times, complete_only=complete_only)
+            rows = filtered_columns.select(
+                *file,
+                "at",
+                "unreadable",
+                *key_columns(filtered_columns, LAGS, LAG_KEYS),
+                whole_row(filtered_columns, LAGS).alias("row"),
             )
             rest = Times() if _are_times(columns) else times
-            frames.append(Frame(_only(rows, applications, rest, known=known), F.to_json))
+            frames.append(Frame(_only(rows, applications, rest, complete_only=complete_only), F.to_json))
         return frames
 
 
-def _only(rows: DataFrame, applications: Collection[str] | None, times: Times, *, known: bool) -> DataFrame:
-    if known:
+def _only(rows: DataFrame, applications: Collection[str] | None, times: Times, *, complete_only: bool) -> DataFrame:
+    if complete_only:
         rows = rows.where("at IS NOT NULL AND application_id IS NOT NULL")
     if applications is not None and len(applications) <= MOST_NAMES:
         app = F.col("application_id")
-        one = app.isin(sorted(applications))
-        rows = rows.where(one if known else either(app.isNull(), one))
-    or_unknown = "" if known else " OR at IS NULL"
+        is_selected = app.isin(sorted(applications))
+        rows = rows.where(is_selected if complete_only else either(app.isNull(), is_selected))
+    or_unknown = "" if complete_only else " OR at IS NULL"
     if times.since_us is not None:
         rows = rows.where(f"at >= {times.since_us}{or_unknown}")
     if times.until_us is not None:
@@ -97,35 +106,35 @@ def _only(rows: DataFrame, applications: Collection[str] | None, times: Times, *
     return rows
 
 
-def _times_of_columns(columns: DataFrame, times: Times, *, known: bool) -> DataFrame:
-    """Say the times as the column has them, which Spark compares with what the row groups of a file say they hold."""
+def _times_of_columns(columns: DataFrame, times: Times, *, complete_only: bool) -> DataFrame:
+    """Filter by the times in the column's own type, which Spark compares with the statistics of row groups."""
     if "captured_at" not in columns.columns or times == Times():
         return columns
     kind = columns.schema["captured_at"].dataType.typeName()
-    since, until = _moment(times.since_us, datetime.min), _moment(times.until_us, datetime.max)
+    earliest, latest = _moment(times.since_us, datetime.min), _moment(times.until_us, datetime.max)
     if kind == "string":
         day = timedelta(days=1)
-        first = since - day if since - datetime.min > day else since
-        last = until + day if datetime.max - until > day else until
+        first = earliest - day if earliest - datetime.min > day else earliest
+        last = latest + day if datetime.max - latest > day else latest
         return columns.where(_BETWEEN_DAYS.format(f"{first:%Y-%m-%d}".zfill(10), f"{last:%Y-%m-%d}".zfill(10) + "~"))
     if not _are_times(columns):
         return columns
     literal = "TIMESTAMP_NTZ'{}'" if kind == "timestamp_ntz" else "TIMESTAMP'{}Z'"
-    lowest, highest = (literal.format(moment.isoformat(" ")) for moment in (since, until))
-    or_unknown = "" if known else " OR captured_at IS NULL"
+    lowest, highest = (literal.format(moment.isoformat(" ")) for moment in (earliest, latest))
+    or_unknown = "" if complete_only else " OR captured_at IS NULL"
     return columns.where(f"captured_at BETWEEN {lowest} AND {highest}{or_unknown}")
 
 
 def _are_times(columns: DataFrame) -> bool:
-    """Tell whether the times are such, of which what is picked by the column is just what is wanted."""
+    """Return True if ``captured_at`` is a timestamp column, so that its filter is exact."""
     types = {field.name: field.dataType.typeName() for field in columns.schema}
     return types.get("captured_at") in ("timestamp", "timestamp_ntz")
 
 
-def _moment(at_us: int | None, otherwise: datetime) -> datetime:
+def _moment(at_us: int | None, default: datetime) -> datetime:
     """Return a time as Spark spells it, or the nearest one that there is."""
     if at_us is None:
-        return otherwise
+        return default
     try:
         return datetime(1970, 1, 1) + timedelta(microseconds=at_us)
     except OverflowError:

@@ -111,7 +111,7 @@ def newest_snapshots(spark: SparkSession, inputs: Sequence[Input], selection: Se
 
 
 def _narrowed(rows: DataFrame, selection: Selection) -> DataFrame:
-    """Return the rows of which some may count, with their keys: few of each application, however many there are.
+    """Return the rows that may count, with their keys: few of each application, however many there are.
 
     Of rows without an application, a few of each file.
     """

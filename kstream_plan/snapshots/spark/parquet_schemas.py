@@ -46,7 +46,7 @@ class ParquetSchemas:
     def __init__(self, spark: SparkSession) -> None:
         """Know of none yet."""
         self._spark = spark
-        self._known: dict[str, StructType] = {}
+        self._schema_by_path: dict[str, StructType] = {}
         self._frames: dict[tuple[str, ...], list[Part]] = {}
 
     def frames(self, names: Mapping[str, str]) -> list[Part]:
@@ -69,11 +69,11 @@ class ParquetSchemas:
         return self._frames[paths]
 
     def _read(self, paths: Sequence[str]) -> list[Part]:
-        if not all(path in self._known for path in paths):
+        if not all(path in self._schema_by_path for path in paths):
             try:
-                together = self._spark.read.option("mergeSchema", "true").parquet(*paths)
-                self._known |= dict.fromkeys(paths, together.schema)
-                return [Part(paths, together)]
+                rows = self._spark.read.option("mergeSchema", "true").parquet(*paths)
+                self._schema_by_path |= dict.fromkeys(paths, rows.schema)
+                return [Part(paths, rows)]
             except (PySparkException, Py4JError) as error:
                 if len(paths) == 1 or "MERGE_SCHEMA" not in str(error):
                     raise
@@ -82,8 +82,11 @@ class ParquetSchemas:
                 self._read(paths[half:])
         alike: dict[str, list[str]] = defaultdict(list)
         for path in paths:
-            alike[self._known[path].json()].append(path)
-        return [Part(of, self._spark.read.schema(self._known[of[0]]).parquet(*of)) for of in alike.values()]
+            alike[self._schema_by_path[path].json()].append(path)
+        return [
+            Part(alike_paths, self._spark.read.schema(self._schema_by_path[alike_paths[0]]).parquet(*alike_paths))
+            for alike_paths in alike.values()
+        ]
 
     def _with_times(self, part: Part) -> DataFrame:
         """Return the rows with times where a file has nanoseconds, which Spark reads as whole numbers."""
@@ -91,14 +94,14 @@ class ParquetSchemas:
         if not any(_has_whole_times(field.dataType, field.name) for field in schema):
             return part.rows
         leaves = list(_leaves(self._footer(part.paths[0])))
-        others = {leaf.name for leaf in leaves if "NANOS" not in leaf.note}
-        times = {leaf.name for leaf in leaves if "NANOS" in leaf.note} & TIMES - others
-        changed = {
+        other_names = {leaf.name for leaf in leaves if "NANOS" not in leaf.note}
+        times = {leaf.name for leaf in leaves if "NANOS" in leaf.note} & TIMES - other_names
+        time_columns = {
             field.name: _as_times(F.col(field.name), field.dataType, field.name, times)
             for field in schema
             if _has_whole_times(field.dataType, field.name, times)
         }
-        return part.rows.withColumns(changed)
+        return part.rows.withColumns(time_columns)
 
     def _footer(self, path: str) -> str:
         """Return what a file says of its columns."""
@@ -112,21 +115,21 @@ class ParquetSchemas:
         finally:
             reader.close()
 
-    def _explain(self, said: str, names: Mapping[str, str]) -> None:
+    def _explain(self, message: str, names: Mapping[str, str]) -> None:
         """Tell which file it is whose columns Spark does not read, and why.
 
         Raises:
             BrokenFileError: there is such a file.
         """
-        if "COLUMN_ALREADY_EXISTS" not in said and "PARQUET_TYPE_ILLEGAL" not in said:
+        if "COLUMN_ALREADY_EXISTS" not in message and "PARQUET_TYPE_ILLEGAL" not in message:
             return
         for path, name in names.items():
             leaves = list(_leaves(self._footer(path)))
             alike = _differing_in_case(leaves)
             if alike:
-                what = f"columns {' and '.join(map(shown, alike))} differ in case only"
-                raise BrokenFileError(name, what, "keep one of them, or rename one")
-            if "PARQUET_TYPE_ILLEGAL" in said and any("NANOS" in leaf.note for leaf in leaves):
+                problem = f"columns {' and '.join(map(shown, alike))} differ in case only"
+                raise BrokenFileError(name, problem, "keep one of them, or rename one")
+            if "PARQUET_TYPE_ILLEGAL" in message and any("NANOS" in leaf.note for leaf in leaves):
                 column = next(leaf.name for leaf in leaves if "NANOS" in leaf.note)
                 fix = f"set {NANOSECONDS}=true in this Spark, or write microseconds"
                 raise BrokenFileError(name, f"column {shown(column)} is a time in nanoseconds", fix)
@@ -150,12 +153,12 @@ def _leaves(schema: str) -> Iterator[_Leaf]:
 def _differing_in_case(leaves: Sequence[_Leaf]) -> list[str]:
     """Return the names of columns beside one another that differ in case only."""
     times = Counter((leaf.inside, leaf.name.lower()) for leaf in leaves)
-    twice = next((key for key, number in times.items() if number > 1), None)
-    return [leaf.name for leaf in leaves if (leaf.inside, leaf.name.lower()) == twice]
+    duplicate_key = next((key for key, number in times.items() if number > 1), None)
+    return [leaf.name for leaf in leaves if (leaf.inside, leaf.name.lower()) == duplicate_key]
 
 
 def _has_whole_times(kind: DataType, name: str, times: frozenset[str] | set[str] = TIMES) -> bool:
-    """Tell whether something that is called as a time is a whole number, inside of it or itself."""
+    """Return True if a field with the name of a time is a whole number, or has such a field in it."""
     if isinstance(kind, ArrayType):
         return _has_whole_times(kind.elementType, name, times)
     if isinstance(kind, StructType):

@@ -47,8 +47,8 @@ def prepare(progress: Callable[[str], None]) -> tuple[Snapshot, list[Path]]:
         SparkError: Java or Spark does not start, or cannot leave archives.
     """
     if needs_sparks_scripts({}):
-        what = "Spark starts by its own scripts, which take no archive"
-        raise SparkError(what, fix="unset SPARK_HOME and what else belongs to an installed Spark")
+        problem = "Spark starts by its own scripts, which take no archive"
+        raise SparkError(problem, fix="unset SPARK_HOME and what else belongs to an installed Spark")
     java, jars = find_java(), sparks_jars()
     with temporary_folder() as folder, archives_awaited():
         snapshots, parquet, lags = folder / "sample.json", folder / "sample.parquet", folder / "lags.parquet"
@@ -60,8 +60,10 @@ def prepare(progress: Callable[[str], None]) -> tuple[Snapshot, list[Path]]:
         read([str(parquet)], lags=[str(lags)])
         archives = finish_archives(java, jars)
     if len(archives) < 2:
-        what = "Java could not leave an archive of its classes in the cache folder"
-        raise SparkError(what, fix="unset KSTREAM_PLAN_NO_CACHE, and let this user alone write there, 512 MiB at least")
+        problem = "Java could not leave an archive of its classes in the cache folder"
+        raise SparkError(
+            problem, fix="unset KSTREAM_PLAN_NO_CACHE, and let this user alone write there, 512 MiB at least"
+        )
     assert isinstance(snapshot, Snapshot)
     return snapshot, archives
 

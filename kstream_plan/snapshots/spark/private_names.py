@@ -49,16 +49,16 @@ def fall_silent(gateway: JavaGateway) -> None:
 
 
 def spare_pandas() -> None:
-    """Let Spark tell NumPy's values from others, of which it asks each that Java gets, without its own tests' helpers.
+    """Recognize NumPy's values, for each value that Java gets, without the helpers of Spark's own tests.
 
-    These load pandas where it is installed, some 300 modules in all; nothing of them is needed.
+    The helpers load pandas where it is installed, some 300 modules in all; none of them is needed.
     """
     NumpyScalarConverter.can_convert = lambda _self, value: isinstance(value, _numpy("generic"))
     NumpyArrayConverter.can_convert = lambda _self, value: isinstance(value, _numpy("ndarray")) and value.ndim == 1
 
 
 def _numpy(name: str) -> Any:
-    """Return a class of NumPy's; nothing is of one as long as it is not loaded."""
+    """Return a class of NumPy, or ``()`` if NumPy is not loaded."""
     numpy = sys.modules.get("numpy")
     return () if numpy is None else getattr(numpy, name)
 
@@ -110,12 +110,12 @@ def java_stack_trace(error: Exception) -> str:
 @contextmanager
 def environment(variables: Mapping[str, str]) -> Iterator[None]:
     """Have these environment variables meanwhile: Spark reads some settings from nowhere else."""
-    before = {name: os.environ.get(name) for name in variables}
+    previous_values = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
         yield
     finally:
-        for name, value in before.items():
+        for name, value in previous_values.items():
             if value is None:
                 os.environ.pop(name, None)
             else:

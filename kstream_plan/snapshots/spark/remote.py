@@ -46,7 +46,7 @@ def remote_inputs(spark: SparkSession, paths: Sequence[str]) -> tuple[list[Input
         SparkError: there is no file system for such paths, or it does not answer.
     """
     inputs: dict[str, Input] = {}
-    broken = []
+    errors = []
     try:
         for path in paths:
             files = _passing_over_empty(list(_files(spark, path)))
@@ -56,10 +56,10 @@ def remote_inputs(spark: SparkSession, paths: Sequence[str]) -> tuple[list[Input
                 try:
                     inputs[file] = Input(file, file, _form(spark, file))
                 except BrokenFileError as error:
-                    broken.append(error)
+                    errors.append(error)
     except Py4JError as error:
         raise spark_failure(str(error), {}) from None
-    return [inputs[file] for file in sorted(inputs)], broken
+    return [inputs[file] for file in sorted(inputs)], errors
 
 
 def fetched_plans(spark: SparkSession, path: str, folder: Path) -> dict[str, str]:
@@ -82,7 +82,7 @@ def fetched_plans(spark: SparkSession, path: str, folder: Path) -> dict[str, str
             copies[file] = str(folder / f"{number:06d}-{file.rpartition('/')[2]}")
         jvm, configuration = hadoop(spark)
         for file, copy in copies.items():
-            source, target = (jvm.org.apache.hadoop.fs.Path(of) for of in (file, f"file://{copy}"))
+            source, target = (jvm.org.apache.hadoop.fs.Path(name) for name in (file, f"file://{copy}"))
             source.getFileSystem(configuration).copyToLocalFile(False, source, target, True)
     if copies:
         _passing_over_empty(files)
@@ -118,13 +118,13 @@ def _files(spark: SparkSession, path: str) -> Iterator[_File]:
         if not status.isDirectory():
             yield _File(status.getPath().toString(), is_empty=False)  # whoever names it is told of it as an error
             continue
-        below = system.listFiles(status.getPath(), True)
+        statuses = system.listFiles(status.getPath(), True)
         start = len(status.getPath().toString()) + 1
-        while below.hasNext():
-            file = below.next()
+        while statuses.hasNext():
+            file = statuses.next()
             name = file.getPath().toString()
-            hidden = any(part.startswith((".", "_")) for part in name[start:].split("/"))
-            if not hidden:
+            is_hidden = any(part.startswith((".", "_")) for part in name[start:].split("/"))
+            if not is_hidden:
                 yield _File(name, is_empty=file.getLen() == 0)
 
 
@@ -132,8 +132,8 @@ def _form(spark: SparkSession, file: str) -> Form:
     head = unzipped_head(_first_bytes(spark, file), file)
     form = form_of(head, file, is_a_log)
     if form is not Form.PARQUET and head.zipped != file.endswith(".gz"):
-        what = "is gzip under another name" if head.zipped else "is named .gz but is not gzip"
-        raise BrokenFileError(file, what, "rename it: Spark goes by the name")
+        problem = "is gzip under another name" if head.zipped else "is named .gz but is not gzip"
+        raise BrokenFileError(file, problem, "rename it: Spark goes by the name")
     return form
 
 

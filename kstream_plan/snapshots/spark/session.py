@@ -162,7 +162,7 @@ def sql_session(context: SparkContext) -> SparkSession:
 
 
 def _watched(context: SparkContext) -> AbstractContextManager[None]:
-    """Let nobody wait for a cluster for ever; executors on this machine are always there."""
+    """End work that waits too long for a cluster; executors on this machine are always there."""
     if context.master.startswith("local"):
         return nullcontext()
     from kstream_plan.snapshots.spark.executors_awaited import executors_awaited  # noqa: PLC0415 - only for a cluster

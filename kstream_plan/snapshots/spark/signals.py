@@ -15,46 +15,48 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
 
 @contextmanager
 def signals_afterwards() -> Iterator[None]:
-    """Let signals wait: a process whose start they interrupt is known to nobody, and would be left behind."""
+    """Let signals wait: a process whose start they interrupt would be left behind."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    got: list[signal.Signals] = []
-    before = {number: handler for number in _ENDING if callable(handler := signal.getsignal(number))}
-    for number in before:
-        signal.signal(number, lambda number, _frame: got.append(signal.Signals(number)))
+    pending_signals: list[signal.Signals] = []
+    handlers = {number: handler for number in _ENDING if callable(handler := signal.getsignal(number))}
+    for number in handlers:
+        signal.signal(number, lambda number, _frame: pending_signals.append(signal.Signals(number)))
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
-        for number in got:
+        for number in pending_signals:
             signal.raise_signal(number)
 
 
 @contextmanager
 def interrupts_as_before() -> Iterator[None]:
-    """Undo that Spark takes interrupts for itself: in its hands they come with errors of what they interrupted."""
-    before = signal.getsignal(signal.SIGINT)
+    """Put back the handler of interrupts that Spark replaces: with Spark's, errors of the interrupted work come too."""
+    handler = signal.getsignal(signal.SIGINT)
     try:
         yield
     finally:
-        if before is not None and threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, before)
+        if handler is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
 
 
 @contextmanager
 def ended_by_signal() -> Iterator[None]:
-    """Let SIGTERM end what was started too, where nobody else handles it."""
-    own = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    """Let SIGTERM end the started processes too, where no other handler is set."""
+    is_ours = (
+        threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    )
 
     def leave(number: int, _frame: object) -> NoReturn:
         sys.exit(128 + number)
 
-    if own:
+    if is_ours:
         signal.signal(signal.SIGTERM, leave)
     try:
         yield
     finally:
-        if own:
+        if is_ours:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)

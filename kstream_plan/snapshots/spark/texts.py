@@ -55,7 +55,7 @@ def read_rows(
         row: what a row must be, to check the columns of Parquet files by.
         keys: the flat columns to parse.
     """
-    frames = [parsed(texts, keys) for texts in json_texts(spark, inputs)]
+    frames = [parse_keys(texts, keys) for texts in json_texts(spark, inputs)]
     frames += [_as_text(columns, row, keys) for columns in parquet_columns(ParquetSchemas(spark), inputs, row)]
     return reduce(DataFrame.unionByName, frames)
 
@@ -81,7 +81,7 @@ def parquet_columns(
     if not names:
         return
     for part in schemas.frames(names):
-        yield _checked(part.rows, row, [names[path] for path in part.paths], with_file=with_file)
+        yield _checked_frame(part.rows, row, [names[path] for path in part.paths], with_file=with_file)
 
 
 def file_column() -> Column:
@@ -92,7 +92,7 @@ def file_column() -> Column:
 def _elements(text: Column) -> Column:
     """Return the elements of a top-level array as JSON texts; what is no (whole) array is one text as it stands.
 
-    So is what is no UTF-8: Spark would put other characters in its place, and nobody would know.
+    So is what is no UTF-8: Spark would put other characters in its place without a word.
     """
     unmarked = F.ltrim(text, F.expr("'\ufeff'"))  # a byte order mark is no JSON
     null = F.expr("'null'")
@@ -102,33 +102,33 @@ def _elements(text: Column) -> Column:
     return F.when(whole, F.coalesce(elements, F.array(text))).otherwise(F.array(text))
 
 
-def either(one: Column, other: Column) -> Column:
+def either(first: Column, second: Column) -> Column:
     """Return whether one or the other holds; Python's ``|`` has PySpark load its own tests' helpers, and pandas."""
-    return F.call_function("or", one, other)
+    return F.call_function("or", first, second)
 
 
-def parsed(texts: DataFrame, keys: Mapping[str, Type]) -> DataFrame:
+def parse_keys(texts: DataFrame, keys: Mapping[str, Type]) -> DataFrame:
     """Parse what decides about a row; a value of another type comes out as ``null``, so does a row that is not JSON."""
     texts = texts.withColumn("text", F.expr("trim(LEADING '\ufeff' FROM text)")).where(F.col("text").rlike(r"\S"))
-    parsed = texts.withColumn("keys", F.from_json("text", spark_columns(keys)))
-    return _timed(parsed.select("file", "text", F.expr("false").alias("config_as_text"), "keys.*"))
+    keyed_rows = texts.withColumn("keys", F.from_json("text", spark_columns(keys)))
+    return _timed(keyed_rows.select("file", "text", F.expr("false").alias("config_as_text"), "keys.*"))
 
 
-def _timed(rows: DataFrame, kind: str = "string", **more: Column) -> DataFrame:
-    at = _AT.get(kind, "CAST(NULL AS BIGINT)")
-    unreadable = f"captured_at IS NOT NULL AND {at} IS NULL" if kind == "string" else "captured_at IS NOT NULL"
+def _timed(rows: DataFrame, kind: str = "string", **columns: Column) -> DataFrame:
+    at_us = _AT.get(kind, "CAST(NULL AS BIGINT)")
+    unreadable = f"captured_at IS NOT NULL AND {at_us} IS NULL" if kind == "string" else "captured_at IS NOT NULL"
     if kind in ("timestamp", "timestamp_ntz"):
         unreadable = "false"
-    return rows.withColumns({**more, "at": F.expr(at), "unreadable": F.expr(unreadable)})
+    return rows.withColumns({**columns, "at": F.expr(at_us), "unreadable": F.expr(unreadable)})
 
 
-def _checked(frame: DataFrame, row: Mapping[str, Type], names: Sequence[str], *, with_file: bool) -> DataFrame:
-    where = printable(names[0]) + (f" or one of {len(names) - 1} others" if len(names) > 1 else "")
+def _checked_frame(frame: DataFrame, row: Mapping[str, Type], names: Sequence[str], *, with_file: bool) -> DataFrame:
+    place = printable(names[0]) + (f" or one of {len(names) - 1} others" if len(names) > 1 else "")
     try:
         if set(frame.columns) >= COLUMNS_OF_RESULTS:
-            what, fix = WRITTEN["result"]
-            raise SnapshotError(f"is {what}, not a snapshot", where=where, fix=fix)
-        check_columns(frame.schema.jsonValue(), row, where)
+            description, fix = WRITTEN["result"]
+            raise SnapshotError(f"is {description}, not a snapshot", where=place, fix=fix)
+        check_columns(frame.schema.jsonValue(), row, place)
     except SnapshotError as error:
         if len(names) > 1:
             raise
@@ -141,18 +141,21 @@ def _checked(frame: DataFrame, row: Mapping[str, Type], names: Sequence[str], *,
 
 def whole_row(columns: DataFrame, row: Mapping[str, Type]) -> Column:
     """Return the columns of a Parquet row that ``row`` names, as one; its time is text."""
-    known = {name: F.col(name) for name in row if name in columns.columns}
-    if "captured_at" in known:
+    columns_by_name = {name: F.col(name) for name in row if name in columns.columns}
+    if "captured_at" in columns_by_name:
         kind = columns.schema["captured_at"].dataType.typeName()
-        known["captured_at"] = F.expr(_TIME_AS_TEXT.get(kind, "captured_at"))
-    return F.struct(*(column.alias(name) for name, column in known.items()))
+        columns_by_name["captured_at"] = F.expr(_TIME_AS_TEXT.get(kind, "captured_at"))
+    return F.struct(*(column.alias(name) for name, column in columns_by_name.items()))
 
 
 def key_columns(columns: DataFrame, row: Mapping[str, Type], keys: Mapping[str, Type]) -> list[Column]:
     """Return the columns ``keys``, null where a Parquet file does not have them, or a ``row`` not."""
     types = {name: spark_columns({name: kind}).split()[1] for name, kind in keys.items()}
-    there = set(columns.columns) & row.keys()
-    return [(F.col(name) if name in there else F.expr("NULL")).cast(kind).alias(name) for name, kind in types.items()]
+    present_names = set(columns.columns) & row.keys()
+    return [
+        (F.col(name) if name in present_names else F.expr("NULL")).cast(kind).alias(name)
+        for name, kind in types.items()
+    ]
 
 
 def _as_text(columns: DataFrame, row: Mapping[str, Type], keys: Mapping[str, Type]) -> DataFrame:
@@ -183,12 +186,12 @@ def explained(
     try:
         yield
     except Exception as error:
-        ended = why_java_ended(java_process())
-        if ended is not None:
-            raise ended from None
-        full = no_room(error) if isinstance(error, OSError) else None
-        if full is not None:
-            raise full from None
+        java_error = why_java_ended(java_process())
+        if java_error is not None:
+            raise java_error from None
+        disk_error = no_room(error) if isinstance(error, OSError) else None
+        if disk_error is not None:
+            raise disk_error from None
         if not isinstance(error, PySparkException | Py4JError):
             raise
         raise failure(f"{error}\n{java_stack_trace(error)}", names) from None

@@ -367,7 +367,13 @@ def test_one_worker_cannot_be_told_two_things_in_one_round(tmp_path: Path) -> No
 
 def test_a_worker_that_is_back_under_a_new_id_is_another_one(tmp_path: Path) -> None:
     entries = read(tmp_path, a=live("w1.log"), b=live("w2.log"), c=live("w3.log.1") + live("w3.log"))
-    assert [(entry.workers, entry.unrun) for entry in entries[9:14]] == [(3, 5), (3, 0), (2, 5), (3, 5), (3, 0)]
+    assert [(entry.workers, entry.unassigned_count) for entry in entries[9:14]] == [
+        (3, 5),
+        (3, 0),
+        (2, 5),
+        (3, 5),
+        (3, 0),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def test_the_last_line_is_the_newest_of_all_instances_and_layouts() -> None:
         if entry.at_ms is not None:
             assert parse_time(entry.row["known_until"]) >= entry.at_ms, layout
     first, second = b"i1| 2026-11-22T12:00:09.000Z INFO x\n", b"i2| 2026-11-22T12:00:01.500Z INFO y\n"
-    assert [record.at for record in read_records(io.BytesIO(first + second), "log")] == [
+    assert [record.logged_at for record in read_records(io.BytesIO(first + second), "log")] == [
         Moment(parse_time_us("2026-11-22T12:00:09.000Z"), zoned=True)
     ]
 

@@ -17,7 +17,7 @@ from functools import cache
 import pytest
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.leader_log.generations import FoundDecision, LoggedGeneration, generations_of
+from kstream_plan.snapshots.leader_log.generations import LogContents, LoggedGeneration, generations_of
 from kstream_plan.snapshots.leader_log.message_values import Split
 from kstream_plan.snapshots.leader_log.messages import MARKERS
 from kstream_plan.snapshots.leader_log.records import read_records
@@ -31,13 +31,13 @@ FIRST = int(os.environ.get("KSTREAM_PLAN_LOG_SHAPES_FROM", "0"))
 PARTS = 8
 
 
-def read(content: bytes) -> FoundDecision:
+def read(content: bytes) -> LogContents:
     return generations_of(list(read_records(io.BytesIO(content), "log")))
 
 
 def essence(generation: LoggedGeneration) -> object:
     members = {process_id: frozenset(consumers) for process_id, consumers in generation.consumers.items()}
-    return repr((generation.clients, generation.probing, sorted(generation.splits.items()), sorted(members.items())))
+    return repr((generation.clients, generation.has_probe, sorted(generation.splits.items()), sorted(members.items())))
 
 
 @cache
@@ -65,10 +65,10 @@ def check(shape: Shape) -> str:
     for generation, its_essence in zip(found.generations, essences, strict=True):
         original = originals()[its_essence]
         assert generation.number in (None, original.number)
-        assert original.at is not None
-        if generation.at is not None and shape.precision_us is not None:
+        assert original.decided_at is not None
+        if generation.decided_at is not None and shape.precision_us is not None:
             # of a header that is cut off the time of what stands around it is left
-            assert abs(generation.at.us - original.at.us) < 1_000_000
+            assert abs(generation.decided_at.us - original.decided_at.us) < 1_000_000
     assert len(set(essences)) == len(essences)
     text = gzip.decompress(shape.content) if shape.content.startswith(b"\x1f\x8b") else shape.content
     used = Counter(dict.fromkeys(MARKERS[:3], 0))

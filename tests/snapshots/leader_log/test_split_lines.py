@@ -56,7 +56,7 @@ def joined(lines: list[str]) -> list[tuple[str, int]]:
     split = SplitLines(is_marked, LogTimes())
     found = []
     while line := log.next_line():
-        found += list(split.add(line, log.before()))
+        found += list(split.add(line, log.previous_line()))
     return [(whole.envelope.text, whole.number) for whole in [*found, *split.rest()]]
 
 

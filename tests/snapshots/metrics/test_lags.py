@@ -65,7 +65,7 @@ def test_end_offsets_below_those_of_the_snapshot_tell_the_least_only(
     own_late_ms: int | None, own: int, at_least: bool
 ) -> None:
     """No changelog ends earlier than it has: 100 records a second count as written meanwhile, later on 10,000."""
-    bounds = LogEnds(at(0, 1_000), Offsets(), own=at(own_late_ms, own))
+    bounds = LogEnds(at(0, 1_000), Offsets(), snapshot_ends=at(own_late_ms, own))
     (found,) = measured_lags([scrape(Position(1_000))], SEATS, bounds).values()
     assert (found.at_least, found.doubt) == (at_least, DoubtfulLag.ENDS_BELOW if at_least else None)
 
@@ -73,7 +73,7 @@ def test_end_offsets_below_those_of_the_snapshot_tell_the_least_only(
 @pytest.mark.parametrize(("own", "at_least"), [(1_100, False), (1_101, True)])
 def test_so_do_those_that_an_instance_says_itself(own: int, at_least: bool) -> None:
     said = StoreLags("file", "p", AT_MS, {("a", 0): 0}, {("a", 0): 1_000})
-    bounds = LogEnds(Offsets(), Offsets(), own=at(0, own))
+    bounds = LogEnds(Offsets(), Offsets(), snapshot_ends=at(0, own))
     (found,) = lags_of_stores([said], SEATS, bounds).values()
     assert (found.records, found.at_least) == (0, at_least)
 
@@ -129,7 +129,7 @@ def test_a_position_further_than_anything_can_have_been_written_is_an_error(late
 
 def test_what_was_written_between_two_looks_explains_as_much_more() -> None:
     ends = Offsets((OffsetSet(AT_MS - 1_000, {A: 1_000}), OffsetSet(AT_MS + 1_000, {A: 3_000})))
-    exact = MeasuredLag(0, AT_MS, off=2_000, apart_ms=2_000)
+    exact = MeasuredLag(0, AT_MS, error_records=2_000, apart_ms=2_000)
     assert lag(Position(2_000 + 2_000 + 100), ends) == exact
     assert lag(Position(2_000 + 2_000 + 101), ends) == exact._replace(at_least=True, doubt=DoubtfulLag.ENDS_BELOW)
     assert lag(Position(2_000 + 2_000 + 10_000), ends) is not None
@@ -213,7 +213,7 @@ def test_a_task_of_two_stores_is_off_by_both_and_as_far_apart_as_the_worse() -> 
         OffsetSet(AT_MS + 1_000, {A: 40}),
     )
     found = measured_lags([scrape(Position(20), Position(105))], BOTH, LogEnds(Offsets(sets), Offsets()))
-    assert found == {("p", "0_0"): MeasuredLag(0, AT_MS, off=50, apart_ms=2_000)}
+    assert found == {("p", "0_0"): MeasuredLag(0, AT_MS, error_records=50, apart_ms=2_000)}
     untimed = scrape(Position(20), Position(105), told=False)
     far = Offsets((OffsetSet(AT_MS, {A: 40}), OffsetSet(AT_MS + 600_001, {B: 110})))
     (task,) = measured_lags([untimed], BOTH, LogEnds(far, Offsets())).values()
@@ -382,5 +382,5 @@ def test_a_table_is_behind_what_was_read_of_its_source_and_not_behind_its_end(
     copies = [scrape(Position(lead, end - lead if restore_consumer_tells else None))]
     limited = LogEnds(ends, Offsets(), committed={A: committed})
     assert measured_lags(copies, SEATS, limited)["p", "0_0"].records == max(min(end, committed) - lead, 0)
-    waiting = LogEnds(ends, Offsets(), waiting={A: unread})
+    waiting = LogEnds(ends, Offsets(), unread_records={A: unread})
     assert measured_lags(copies, SEATS, waiting)["p", "0_0"].records == max(end - unread - lead, 0)

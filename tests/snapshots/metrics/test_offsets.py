@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.metrics.offsets import OffsetThen, read_offsets
+from kstream_plan.snapshots.metrics.offsets import OffsetAt, read_offsets
 from kstream_plan.snapshots.metrics.store_lags import read_store_lags
 
 A0 = ("my.app-A-changelog", 0)
@@ -38,27 +38,27 @@ def test_every_form_tells_the_same(content: str) -> None:
     assert found.newest(A0) == 123
     assert found.newest(("my_app-A-changelog", 0)) == 123
     assert found.newest(("my.app-A-changelog", 1)) is None
-    assert found.then(A0, 5_000) == OffsetThen(123, 0)
+    assert found.offset_at(A0, 5_000) == OffsetAt(123, 0)
 
 
 def test_start_offsets_may_stand_beside_end_offsets() -> None:
     both = '{"t": 5, "start": {"my.app-A-changelog-0": 7}, "end": {"my.app-A-changelog-0": 123}}'
     assert offsets(both).newest(A0) == 123
     for content in (both, '{"start_offsets": {"my.app-A-changelog": {"0": 7}}}', '{"my.app-A-changelog-0": 7}'):
-        assert read_offsets(["-"], io.BytesIO(content.encode()), 5_000, which="start").newest(A0) == 7
+        assert read_offsets(["-"], io.BytesIO(content.encode()), 5_000, kind="start").newest(A0) == 7
     with pytest.raises(SnapshotError, match="holds 'end', and start offsets are asked for"):
-        read_offsets(["-"], io.BytesIO(b'{"end": {"a-0": 1}}'), 5_000, which="start")
+        read_offsets(["-"], io.BytesIO(b'{"end": {"a-0": 1}}'), 5_000, kind="start")
 
 
 def test_between_two_sets_an_offset_lies_between() -> None:
     found = offsets('{"t": 10, "end": {"a-0": 100}}\n{"t": 20, "end": {"a-0": 200}}\n')
-    at = {ms: found.then(("a", 0), ms) for ms in (9_000, 10_000, 14_000, 20_000, 23_000)}
+    at = {ms: found.offset_at(("a", 0), ms) for ms in (9_000, 10_000, 14_000, 20_000, 23_000)}
     assert at == {
-        9_000: OffsetThen(100, 1_000),
-        10_000: OffsetThen(100, 0),
-        14_000: OffsetThen(140, 0, between=100, apart_ms=10_000),
-        20_000: OffsetThen(200, 0, between=100, apart_ms=10_000),
-        23_000: OffsetThen(200, -3_000),
+        9_000: OffsetAt(100, 1_000),
+        10_000: OffsetAt(100, 0),
+        14_000: OffsetAt(140, 0, difference=100, apart_ms=10_000),
+        20_000: OffsetAt(200, 0, difference=100, apart_ms=10_000),
+        23_000: OffsetAt(200, -3_000),
     }
 
 
@@ -66,7 +66,7 @@ def test_between_two_sets_an_offset_lies_between() -> None:
 def test_what_lies_between_is_never_outside(ends: list[int], at_ms: int) -> None:
     ends.sort()
     lines = [json.dumps({"t": 10 * (n + 1), "end": {"a-0": end}}) for n, end in enumerate(ends)]
-    found = offsets("\n".join(lines)).then(("a", 0), at_ms)
+    found = offsets("\n".join(lines)).offset_at(("a", 0), at_ms)
     assert found is not None
     assert ends[0] <= found.offset <= ends[-1]
 

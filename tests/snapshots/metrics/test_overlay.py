@@ -184,7 +184,7 @@ def test_a_rate_that_the_snapshot_has_tells_the_error_of_later_end_offsets() -> 
 
 def untold(*lines: str, at: str = SCRAPED) -> list[Scrape]:
     """A file that does not say when it was scraped, and was written at a time."""
-    return [replace(scrape, at_ms=parse_time(at), told=False) for scrape in scrapes(text(lines, "no time"))]
+    return [replace(scrape, at_ms=parse_time(at), has_own_time=False) for scrape in scrapes(text(lines, "no time"))]
 
 
 def test_a_file_that_was_written_after_the_end_offsets_tells_the_least_only() -> None:
@@ -453,7 +453,7 @@ def test_files_without_a_time_give_no_rate() -> None:
     found = with_measured_lags(GROUP, Measurements(tuple(files), ends=offsets(ENDS)))
     assert "restore" not in found.row.get("rates", {})
     assert lag_of(found)["lag"] == 1_400, "of the later file"
-    timed = [replace(scrape, told=True) for scrape in files]
+    timed = [replace(scrape, has_own_time=True) for scrape in files]
     assert "restore" in with_measured_lags(GROUP, Measurements(tuple(timed), ends=offsets(ENDS))).row["rates"]
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.metrics.exposition import _parsed, _plain
+from kstream_plan.snapshots.metrics.exposition import _parse, _parse_plain
 from kstream_plan.snapshots.metrics.names import Meaning, meaning_of, store_label
 from kstream_plan.snapshots.metrics.scrapes import Identity, Position, read_scrapes
 from kstream_plan.snapshots.rows.times import parse_time
@@ -135,7 +135,7 @@ def test_what_is_no_position_counts_as_none_and_is_told(value: str) -> None:
 
 def test_several_instances_in_one_file_are_told_apart_by_any_label() -> None:
     lines = [position("records_lead", n, client="same", labels={"pod": f"p{n}"}) for n in (1, 2)]
-    assert [scrape.where for scrape in of_text(text(lines))] == ["standard input, pod 'p1'", "standard input, pod 'p2'"]
+    assert [scrape.place for scrape in of_text(text(lines))] == ["standard input, pod 'p1'", "standard input, pod 'p2'"]
 
 
 def test_two_instances_that_nothing_tells_apart_are_an_error() -> None:
@@ -185,7 +185,7 @@ def test_folders_and_patterns_are_read_each_file_once(tmp_path: Path) -> None:
     (tmp_path / "three.prom.gz").write_bytes(gzip.compress(text(leads({("A", 0): 2.0})).encode()))
     (tmp_path / ".hidden").write_text("<html>")
     found, _ = read_scrapes([str(tmp_path), str(tmp_path / "*.prom"), str(tmp_path / "one.prom")])
-    assert [Path(scrape.where).name for scrape in found] == ["one.prom", "three.prom.gz", "two.txt"]
+    assert [Path(scrape.place).name for scrape in found] == ["one.prom", "three.prom.gz", "two.txt"]
     for missing, message in (("nowhere", "does not exist"), ("*.html", "matches no file")):
         with pytest.raises(SnapshotError, match=message):
             read_scrapes([str(tmp_path / missing)])
@@ -230,13 +230,15 @@ def test_plain_lines_are_read_as_the_library_reads_them(
 ) -> None:
     inner = ",".join(f'{key}="{label}"' for key, label in labels)
     line = f"{name}{{{inner}{end}}} {value}".encode()
-    if (quick := _plain(line)) is not None:
-        assert quick == _parsed(line)
+    if (quick := _parse_plain(line)) is not None:
+        assert quick == _parse(line)
 
 
 def test_what_exporters_write_is_plain() -> None:
-    assert _plain(position("records_lead", 1).strip().encode()) == _parsed(position("records_lead", 1).strip().encode())
-    assert _plain(b'a{b="1",c="x y",} 2.0E3') == ("a", {"b": "1", "c": "x y"}, 2000.0, None)
+    assert _parse_plain(position("records_lead", 1).strip().encode()) == _parse(
+        position("records_lead", 1).strip().encode()
+    )
+    assert _parse_plain(b'a{b="1",c="x y",} 2.0E3') == ("a", {"b": "1", "c": "x y"}, 2000.0, None)
 
 
 def test_a_pipe_that_does_not_say_when_it_was_is_told() -> None:

@@ -115,7 +115,7 @@ def test_what_is_kept_of_batches_is_a_frame_in_their_order(lost: int, spark: Any
     names = [f"{number:03}" for number in range(25)]
     with on_executors(spark.sparkContext, partial(_quick, str(tmp_path)), names, is_kept=True) as batch_run:
         list(batch_run.fetched(lambda *_: None))
-        for kept in batch_run.kept[:lost]:
+        for kept in batch_run.result_rdds[:lost]:
             kept.unpersist(blocking=True)
         rows = batch_run.frame(_rows, "kind string, name string", [("row", "error")], order_by="name")
         assert [row.name for row in rows.collect()] == [*names, "error"]

@@ -110,7 +110,7 @@ def _expected(rows: list[dict[str, Any]], until_s: dict[str, int], over_s: int |
 
 def _read(text: LagText) -> tuple[Any, Any]:
     row = json.loads(text.text)
-    assert not text.twice
+    assert not text.has_duplicate
     at = int(datetime.fromisoformat(row["captured_at"]).replace(tzinfo=UTC).timestamp())
     key = (text.application_id, text.process_id, text.task_id, text.store)
     return key, (at, row["end_offset"], sorted(text.intervals))
