@@ -75,9 +75,9 @@ class InstanceCourse(NamedTuple):
 
     @property
     def falls_behind(self) -> bool | None:
-        """Whether it, or a copy of it, falls behind; ``None``: it may, for that is not known, or it says no more."""
-        found = self.copies_behind > 0 or self.progress.falls_behind
-        return None if self.is_silent and not found else found
+        """Whether the instance, or a copy on it, falls behind; ``None``: unknown, or it is silent."""
+        is_behind = self.copies_behind > 0 or self.progress.falls_behind
+        return None if self.is_silent and not is_behind else is_behind
 
 
 class TaskCourse(NamedTuple):
@@ -128,42 +128,44 @@ class LagCourse(NamedTuple):
     @property
     def falls_behind(self) -> bool | None:
         """Whether an instance falls behind; ``None``: one may."""
-        of_each = [one.falls_behind for one in self.instances]
+        of_each = [instance.falls_behind for instance in self.instances]
         return True if True in of_each else None if None in of_each else False
 
 
 def is_silent(lags: Series, silent_ms: int, step_ms: int) -> bool:
-    """Tell whether an instance that was not heard of at the end had never been away for so long: it may be gone."""
-    known = [step for step, lag in enumerate(lags) if lag is not None]
-    longest = max((after - before for before, after in pairwise(known)), default=1)
+    """Tell whether an instance was silent at the end for longer than ever before: it may be gone."""
+    known_steps = [step for step, lag in enumerate(lags) if lag is not None]
+    longest = max((next_step - previous_step for previous_step, next_step in pairwise(known_steps)), default=1)
     return silent_ms > longest * step_ms
 
 
-def together(parts: Sequence[Progress]) -> Progress:
-    """Return what instances do in all; where that is not known of one it is ``at_least``."""
+def total_progress(parts: Sequence[Progress]) -> Progress:
+    """Return the progress of instances in all; figures that are unknown for one of them are ``at_least``."""
     figures = {name: [getattr(part, name) for part in parts] for name in FIGURES}
-    known = {name: [value for value in values if value is not None] for name, values in figures.items()}
+    known_figures = {name: [value for value in values if value is not None] for name, values in figures.items()}
     least = (
         name
         for name in FIGURES
-        if known[name] and (None in figures[name] or any(name in part.at_least for part in parts))
+        if known_figures[name] and (None in figures[name] or any(name in part.at_least for part in parts))
     )
-    lag, before, written, restored = (sum(values) if values else None for values in known.values())
-    return Progress(lag, before, written, restored, tuple(least))
+    lag, lag_before, written_per_second, restored_per_second = (
+        sum(values) if values else None for values in known_figures.values()
+    )
+    return Progress(lag, lag_before, written_per_second, restored_per_second, tuple(least))
 
 
 def sum_of(instances: Sequence[InstanceCourse]) -> Series:
     """Return the steps of several instances, added up.
 
-    Where one that was known before, and is after, is not, the sum is not; nor since one is silent that may be gone.
+    A step has no sum if an instance that reported before and after it did not report, or may be gone by then.
     """
-    series, between = [instance.lags for instance in instances], []
+    series, spans = [instance.lags for instance in instances], []
     for instance in instances:
-        known = [step for step, lag in enumerate(instance.lags) if lag is not None]
-        end = STEPS if known and instance.is_silent else max(known, default=-1) + 1
-        between.append(range(min(known, default=0), end))
+        known_steps = [step for step, lag in enumerate(instance.lags) if lag is not None]
+        end = STEPS if known_steps and instance.is_silent else max(known_steps, default=-1) + 1
+        spans.append(range(min(known_steps, default=0), end))
     sums: list[int | None] = []
     for step in range(STEPS):
-        lags = [one[step] for one, there in zip(series, between, strict=True) if step in there]
+        lags = [instance_lags[step] for instance_lags, span in zip(series, spans, strict=True) if step in span]
         sums.append(None if not lags or None in lags else sum(lag for lag in lags if lag is not None))
     return tuple(sums)

@@ -130,8 +130,8 @@ def _known_instance(process_id: str, group: Group) -> int:
 def _known_task(name: str, group: Group) -> int:
     task = group.task_index.get(parsed_task_id("task_id", name))
     if task is None:
-        what = f"is {shown(name)}, which is not in tasks"
-        raise UnknownNameError("task_id", what, "add the task to tasks, or leave the row out")
+        problem = f"is {shown(name)}, which is not in tasks"
+        raise UnknownNameError("task_id", problem, "add the task to tasks, or leave the row out")
     return task
 
 
@@ -144,7 +144,7 @@ def _reporters(
     for position, name in enumerate(names):
         consumer = consumer_index.get(name)
         if consumer is None or consumer not in group.consumers_of[instance]:
-            what = f"is {shown(name)}, no consumer of {shown(group.instances[instance].process_id)}"
-            raise UnknownNameError(f"consumer_ids[{position}]", what, "name consumers of the instance that reported")
+            problem = f"is {shown(name)}, no consumer of {shown(group.instances[instance].process_id)}"
+            raise UnknownNameError(f"consumer_ids[{position}]", problem, "name consumers of the instance that reported")
         reporters.add(consumer)
     return tuple(sorted(reporters))

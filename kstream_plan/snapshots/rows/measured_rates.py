@@ -45,16 +45,16 @@ class Progress(NamedTuple):
     goes_on: bool
 
 
-def progress(behind: int, left: int, written: int, ready_lag: int) -> Progress | None:
-    """Return what a copy restored that was so far ``behind`` and then had so much ``left``.
+def progress(lag_before: int, lag_after: int, written_records: int, ready_lag: int) -> Progress | None:
+    """Return what a copy restored whose lag went from ``lag_before`` to ``lag_after``.
 
-    ``written`` came to its changelogs meanwhile; with at most ``ready_lag`` to go it is ready. ``None``: it was ready
-    from the beginning, and only followed.
+    ``written_records`` came to its changelogs meanwhile; with a lag of at most ``ready_lag`` it is ready. ``None``: it
+    was ready from the beginning, and only followed.
     """
-    goes_on = left > ready_lag + written
-    if behind <= ready_lag and not goes_on:
+    goes_on = lag_after > ready_lag + written_records
+    if lag_before <= ready_lag and not goes_on:
         return None
-    return Progress(max(behind - left + written, 0), ended=left <= ready_lag, goes_on=goes_on)
+    return Progress(max(lag_before - lag_after + written_records, 0), ended=lag_after <= ready_lag, goes_on=goes_on)
 
 
 def restored_by(copies: Sequence[Progress], elapsed_ms: int) -> Restored | None:
@@ -76,8 +76,8 @@ def restore_rate(intervals: Sequence[Restored]) -> Measured | None:
     bounds = [interval.per_second for interval in intervals if interval.at_least and interval.per_second > 0]
     if not exact:
         return Measured(max(bounds), len(bounds), at_least=True) if bounds else None
-    counting = exact + [bound for bound in bounds if bound > median(exact)]
-    return Measured(median(counting), len(counting))
+    rates = exact + [bound for bound in bounds if bound > median(exact)]
+    return Measured(median(rates), len(rates))
 
 
 def produce_rate(intervals: Sequence[float]) -> Measured | None:
@@ -86,6 +86,6 @@ def produce_rate(intervals: Sequence[float]) -> Measured | None:
 
 
 def rate_fields(rate: Measured, source: str) -> dict[str, Any]:
-    """Return a rate as a snapshot's ``rates`` have it; ``source``: what it was measured by."""
-    found = {"records_per_second": rate.per_second, "intervals": rate.intervals, "source": source}
-    return found | {"at_least": True} if rate.at_least else found
+    """Return a rate as in the ``rates`` of a snapshot; ``source``: what it was measured by."""
+    fields = {"records_per_second": rate.per_second, "intervals": rate.intervals, "source": source}
+    return fields | {"at_least": True} if rate.at_least else fields

@@ -39,11 +39,11 @@ def read_instances(items: Sequence[written.Instance]) -> tuple[list[Instance], s
         except FieldError as error:
             raise error.inside(f"instances[{index}]") from None
         if instance.process_id in instances:
-            what = f"is {shown(instance.process_id)}, which is there already"
-            raise FieldError(f"instances[{index}].process_id", what, "give every instance an id of its own")
+            problem = f"is {shown(instance.process_id)}, which is there already"
+            raise FieldError(f"instances[{index}].process_id", problem, "give every instance an id of its own")
         if item.leader and leader is not None:
-            what = f"is true, but {shown(leader)} is the leader already"
-            raise FieldError(f"instances[{index}].leader", what, "name one leader")
+            problem = f"is true, but {shown(leader)} is the leader already"
+            raise FieldError(f"instances[{index}].leader", problem, "name one leader")
         for number, consumer in enumerate(instance.consumers):
             _note_place(consumer_places, consumer.consumer_id, f"instances[{index}].consumers[{number}]")
         instances[instance.process_id] = instance
@@ -111,8 +111,8 @@ def _read_instance(item: written.Instance) -> Instance:
 
 def _note_place(places: dict[str, str], consumer_id: str, place: str) -> None:
     if consumer_id in places:
-        what = f"is {shown(consumer_id)}, which is at {places[consumer_id]} already"
-        raise FieldError(f"{place}.consumer_id", what, "give every consumer of the group an id of its own")
+        problem = f"is {shown(consumer_id)}, which is at {places[consumer_id]} already"
+        raise FieldError(f"{place}.consumer_id", problem, "give every consumer of the group an id of its own")
     places[consumer_id] = place
 
 
@@ -132,12 +132,12 @@ def _read_role(
         if task is None:
             task = _known_task(place, value, group)
         if task in copy_places:
-            what = f"is {shown(value)}, which is on the same instance already, at {copy_places[task]}"
-            raise FieldError(place, what, "an instance holds a task once, in one role: keep one of them")
+            problem = f"is {shown(value)}, which is on the same instance already, at {copy_places[task]}"
+            raise FieldError(place, problem, "an instance holds a task once, in one role: keep one of them")
         if role == "active":
             if task in owner_places:
-                what = f"is {shown(value)}, which is active already, at {owner_places[task]}"
-                raise FieldError(place, what, "a task has one active owner: keep one of them")
+                problem = f"is {shown(value)}, which is active already, at {owner_places[task]}"
+                raise FieldError(place, problem, "a task has one active owner: keep one of them")
             owner_places[task] = place
         copy_places[task] = place
         tasks.append(task)

@@ -24,15 +24,15 @@ def with_stores_by_restarts(rows: Sequence[Row]) -> list[dict[str, Any]]:
         rows: rows of one application in order of time (page ``snapshots``). What a row itself says of ``stores`` stays.
     """
     last: dict[str, tuple[str, frozenset[str]]] = {}
-    kept = lost = 0
+    kept_ids = new_ids = 0
     result = []
     for row in rows:
         for host, (process_id, consumers) in _by_host(row).items():
             id_before, consumers_before = last.get(host, (process_id, consumers))
-            lost += process_id != id_before
-            kept += process_id == id_before and consumers.isdisjoint(consumers_before)
+            new_ids += process_id != id_before
+            kept_ids += process_id == id_before and consumers.isdisjoint(consumers_before)
             last[host] = (process_id, consumers)
-        is_lost = lost >= _RESTARTS and not kept
+        is_lost = new_ids >= _RESTARTS and not kept_ids
         result.append({"stores": "in-memory", **row} if is_lost else dict(row))
     return result
 

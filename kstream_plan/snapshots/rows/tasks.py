@@ -89,13 +89,13 @@ def _says_stateful(row: TaskRow, has_lag_row: bool) -> bool:
 
 
 def _complete(row: TaskRow, of_stateful: bool, reported_end: int | None) -> Task:
-    """Return a task; ``of_stateful``: its subtopology has state, and so has every task of that, as Kafka makes them."""
+    """Return a task; ``of_stateful``: its subtopology has state, and in Kafka all its tasks then have."""
     end = row.end_offset_sum if row.end_offset_sum is not None else reported_end
     stateful = of_stateful if row.stateful is None else row.stateful
     if not stateful and (row.changelog_partitions or row.end_offset_sum):
-        what = f"is false, and {row.task_id} has {_of_changelog(row)}"
+        problem = f"is false, and {row.task_id} has {_of_changelog(row)}"
         raise FieldError(
-            "tasks", f"contradict themselves: stateful {what}", 'write "stateful": true, or leave the changelog out'
+            "tasks", f"contradict themselves: stateful {problem}", 'write "stateful": true, or leave the changelog out'
         )
     if of_stateful and not stateful:
         contradiction = f"{row.task_id} is not stateful, and others of its subtopology are"
@@ -126,8 +126,8 @@ def _read_task_row(item: written.Task) -> TaskRow:
     if end_offset_sum is None and ends and None not in ends:
         end_offset_sum = of_changelogs
     if end_offset_sum is not None and end_offset_sum < of_changelogs:
-        what = f"is {end_offset_sum:,}, less than the {of_changelogs:,} of its changelog_partitions"
-        raise FieldError("end_offset_sum", what, "give the sum of their end offsets, or leave it out")
+        problem = f"is {end_offset_sum:,}, less than the {of_changelogs:,} of its changelog_partitions"
+        raise FieldError("end_offset_sum", problem, "give the sum of their end offsets, or leave it out")
     return TaskRow(
         parsed_task_id("task_id", item.task_id),
         item.stateful,

@@ -27,7 +27,7 @@ from kstream_plan.snapshots.rows.lag_course import (
     TaskCourse,
     is_silent,
     sum_of,
-    together,
+    total_progress,
 )
 from kstream_plan.snapshots.rows.tasks import parsed_task_id
 from kstream_plan.snapshots.spark.failures import plain_path
@@ -268,7 +268,7 @@ def _course(
         newest_us // 1000,
         sum(row["rows"] for row in instances),
         sum(row["copies"] for row in instances),
-        together([one.progress for one in found]),
+        total_progress([one.progress for one in found]),
         sum_of(found),
         tuple(found),
         tuple(of_tasks),

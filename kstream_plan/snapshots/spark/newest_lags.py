@@ -251,8 +251,8 @@ def _intervals(points: Sequence[_Point]) -> tuple[StoreInterval, ...]:
         StoreInterval(
             at_ms=point["at"] // 1000,
             elapsed_ms=(point["at"] - before["at"]) // 1000,
-            behind_before=before["behind"],
-            behind=point["behind"],
+            lag_before=before["behind"],
+            lag=point["behind"],
             end_before=before["log_end"],
             end=point["log_end"],
         )
