@@ -77,11 +77,11 @@ def is_written(row: Row) -> bool:
 
 
 def refuse_written(row: Row) -> None:
-    """Refuse a row that is one of the written documents.
+    """Refuse a row that is a document which this program writes.
 
     Raises:
-        FieldError: it is.
+        FieldError: it is one.
     """
     if is_written(row):
-        what, fix = WRITTEN[row["kind"]]
-        raise FieldError("", f"is {what}, not a snapshot", fix)
+        description, fix = WRITTEN[row["kind"]]
+        raise FieldError("", f"is {description}, not a snapshot", fix)

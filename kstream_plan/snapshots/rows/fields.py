@@ -82,11 +82,13 @@ def kind(value: object) -> str:
     return type(value).__name__
 
 
-def wrong_type(path: str, value: object, wanted: str, fix: str = "") -> FieldError:
-    """Return the error for a value of another type than ``wanted``, which names the type in JSON's words."""
+def wrong_type(path: str, value: object, required_type: str, fix: str = "") -> FieldError:
+    """Return the error for a value of another type than ``required_type``, which names the type in JSON's words."""
     if value is None:
-        return FieldError(path, f"is null where {wanted} must be", fix or f"give {wanted}")
-    return FieldError(path, f"is {shown(value)}, {kind(value)} where {wanted} must be", fix or f"give {wanted}")
+        return FieldError(path, f"is null where {required_type} must be", fix or f"give {required_type}")
+    return FieldError(
+        path, f"is {shown(value)}, {kind(value)} where {required_type} must be", fix or f"give {required_type}"
+    )
 
 
 def checked_text(path: str, value: object, *, may_be_empty: bool = False) -> str:
@@ -106,12 +108,12 @@ def checked_integer(path: str, value: object, low: int = 0, high: int = MAX_LONG
         raise wrong_type(path, value, "a whole number", fix)
     if not low <= value <= high:
         if value > MAX_LONG:
-            what = "does not fit into 64 bits"
+            problem = "does not fit into 64 bits"
         elif value < low:
-            what = "is negative" if low == 0 else f"is below {low}"
+            problem = "is negative" if low == 0 else f"is below {low}"
         else:
-            what = f"is above {high}"
-        raise FieldError(path, f"is {value}, which {what}", f"give a whole number from {low} to {high}")
+            problem = f"is above {high}"
+        raise FieldError(path, f"is {value}, which {problem}", f"give a whole number from {low} to {high}")
     return value
 
 
@@ -131,15 +133,15 @@ def checked_boolean(path: str, value: object) -> bool:
     return value
 
 
-def checked_list(path: str, value: object, wanted: str = "a list") -> Sequence[Any]:
+def checked_list(path: str, value: object, required_type: str = "a list") -> Sequence[Any]:
     """Return ``value`` if it is a list."""
     if not isinstance(value, list | tuple):
-        raise wrong_type(path, value, wanted)
+        raise wrong_type(path, value, required_type)
     return value
 
 
-def checked_object(path: str, value: object, wanted: str = "an object") -> Row:
+def checked_object(path: str, value: object, required_type: str = "an object") -> Row:
     """Return ``value`` if it is an object."""
     if not isinstance(value, Mapping):
-        raise wrong_type(path, value, wanted)
+        raise wrong_type(path, value, required_type)
     return value
