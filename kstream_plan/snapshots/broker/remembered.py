@@ -42,7 +42,7 @@ class RememberedCluster:
         yield from list(self._records)
 
     def end_offsets(self, partitions: Sequence[TopicPartition], at_ms: int | None = None) -> EndOffsets:
-        """Return end offsets now; or at a time since 1970, which is asked for once."""
+        """Return end offsets now; or at a time since 1970, which is requested once."""
         if at_ms is None:
             return self._cluster.end_offsets(partitions)
         unknown = [partition for partition in partitions if (partition, at_ms) not in self._past]
@@ -51,7 +51,7 @@ class RememberedCluster:
                 self._past.clear()
             for partition, offset in self._cluster.end_offsets(unknown, at_ms).items():
                 self._past[partition, at_ms] = offset
-        return {each: self._past[each, at_ms] for each in partitions if (each, at_ms) in self._past}
+        return {partition: self._past[partition, at_ms] for partition in partitions if (partition, at_ms) in self._past}
 
     def describe_group(self, group_id: str) -> DescribedGroup:
         """Return the group as it is."""

@@ -125,9 +125,9 @@ def _group(reader: ByteReader, version: int) -> DescribedStreamsGroup:
 def _topology(reader: ByteReader) -> tuple[int, tuple[DescribedSubtopology, ...] | None]:
     epoch, field = reader.int32("topology.epoch"), "topology.subtopologies"
     count = reader.compact_nullable_count(field, _SUBTOPOLOGY)
-    found = None if count is None else _read_all(count, field, lambda: _subtopology(reader))
+    subtopologies = None if count is None else _read_all(count, field, lambda: _subtopology(reader))
     reader.pass_tagged_fields("topology.taggedFields")
-    return epoch, found
+    return epoch, subtopologies
 
 
 def _subtopology(reader: ByteReader) -> DescribedSubtopology:
@@ -192,20 +192,20 @@ def _tasks(reader: ByteReader, field: str) -> DescribedTasks:
 
     roles = []
     for role in ("activeTasks", "standbyTasks", "warmupTasks"):
-        found = _items(reader, f"{field}.{role}", _TASK_IDS, of_subtopology)
-        roles.append(tuple(task for tasks in found for task in tasks))
+        task_lists = _items(reader, f"{field}.{role}", _TASK_IDS, of_subtopology)
+        roles.append(tuple(task for tasks in task_lists for task in tasks))
     reader.pass_tagged_fields(f"{field}.taggedFields")
     return DescribedTasks(*roles)
 
 
 def _task_offsets(reader: ByteReader, field: str) -> tuple[tuple[str, int], ...]:
-    def one() -> tuple[str, int]:
+    def task_offset() -> tuple[str, int]:
         task = f"{reader.compact_string('subtopologyId')}_{reader.int32('partition')}"
         offset = reader.int64("offset")
         reader.pass_tagged_fields("taggedFields")
         return task, offset
 
-    return _items(reader, field, _TASK_OFFSET, one)
+    return _items(reader, field, _TASK_OFFSET, task_offset)
 
 
 def _pass_topology_description(reader: ByteReader) -> None:
@@ -256,10 +256,10 @@ def _items(reader: ByteReader, field: str, item_bytes: int, read: Callable[[], _
 
 
 def _read_all(count: int, field: str, read: Callable[[], _T]) -> tuple[_T, ...]:
-    found = []
+    items = []
     for number in range(count):
         try:
-            found.append(read())
+            items.append(read())
         except PayloadError as error:
             raise error.inside(f"{field}[{number}]") from None
-    return tuple(found)
+    return tuple(items)
