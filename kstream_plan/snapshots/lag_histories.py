@@ -83,7 +83,7 @@ def read_lag_courses(
             inputs, _ = all_inputs(spark.sparkContext, files, keep_going=False)
             lag_files = LagFiles(spark, inputs)
             known = known_applications(lag_files, wanted.as_of_us)
-            missing = wanted.missing(known.newest_us)
+            missing = wanted.unmatched_globs(known.newest_us)
             if missing or not known.newest_us:
                 raise _nothing_found(paths, missing, sorted(known.newest_us), wanted.as_of_us)
             newest = {app: at for app, at in sorted(known.newest_us.items()) if wanted.wants(app)}

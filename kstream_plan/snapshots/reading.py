@@ -252,7 +252,7 @@ def _snapshot_rows(context: SparkContext, files: Files, wanted: Selection, keep_
         for text in texts
     ]
     found = {row.key for row in rows} | {error.application_id or "" for error in errors}
-    missing = wanted.missing(found)
+    missing = wanted.unmatched_globs(found)
     if missing or not (rows or errors):
         known = known_applications(sql_session(context), inputs) if inputs else []
         errors += wanted.nothing_found(missing, known, [file.name for file in inputs])

@@ -149,16 +149,16 @@ def read_file(path: str | Path, most_bytes: int | None = None) -> bytes:
 
 
 def standard_input(stream: BinaryIO | None = None) -> bytes:
-    """Return what is still in standard input, or in what stands in for it.
+    """Return the rest of standard input, or of the stream in its place.
 
     Raises:
-        SnapshotError: nobody writes to it, it cannot be read, or there is more in it than the limit.
+        SnapshotError: no process writes to it, it cannot be read, or it holds more than the limit.
     """
     try:
         return _read(waited_for(stream or sys.stdin.buffer), limits().text_bytes)
     except OSError as error:
-        what = f"cannot be read: {error.strerror or error}"
-        raise SnapshotError(what, where="standard input", fix="check what is piped into it") from None
+        problem = f"cannot be read: {error.strerror or error}"
+        raise SnapshotError(problem, where="standard input", fix="check what is piped into it") from None
 
 
 def waited_for(stream: BinaryIO) -> BinaryIO:
@@ -179,15 +179,17 @@ def waited_for(stream: BinaryIO) -> BinaryIO:
     return stream
 
 
-def counted(stream: BinaryIO) -> BinaryIO:
+def size_limited(stream: BinaryIO) -> BinaryIO:
     """Return the stream as one that fails with :class:`TooLargeError` beyond the limit of text."""
-    return cast(BinaryIO, io.BufferedReader(_Counted(stream, limits().text_bytes), _BLOCK_BYTES))
+    return cast(BinaryIO, io.BufferedReader(_SizeLimited(stream, limits().text_bytes), _BLOCK_BYTES))
 
 
 def counted_json(stream: BinaryIO, most_bytes: int | None = None) -> BinaryIO:
     """Return the same for JSON: beyond a limit, by default that of packed files, of text or of the values in it."""
     most_bytes = limits().packed_bytes if most_bytes is None else most_bytes
-    return cast(BinaryIO, io.BufferedReader(_Counted(stream, most_bytes, most_bytes // BYTES_A_VALUE), _BLOCK_BYTES))
+    return cast(
+        BinaryIO, io.BufferedReader(_SizeLimited(stream, most_bytes, most_bytes // BYTES_A_VALUE), _BLOCK_BYTES)
+    )
 
 
 def within_limit(blocks: Iterable[bytes]) -> Iterator[bytes]:
@@ -283,12 +285,12 @@ class TooLargeError(OSError):
 
 
 def _read(stream: BinaryIO, most_bytes: int) -> bytes:
-    found = io.BytesIO()
+    content = io.BytesIO()
     while block := stream.read(_BLOCK_BYTES):
-        if found.tell() + len(block) > most_bytes:
+        if content.tell() + len(block) > most_bytes:
             raise TooLargeError(most_bytes)
-        found.write(block)
-    return found.getvalue()
+        content.write(block)
+    return content.getvalue()
 
 
 def _is_device(status: os.stat_result) -> bool:
@@ -302,7 +304,7 @@ def _copy(path: str, folder: Path) -> str:
     with open(number, "rb") as pipe, (folder / "pipe").open("wb") as file:
         _wait(number)
         os.set_blocking(number, True)
-        shutil.copyfileobj(counted(pipe), file)
+        shutil.copyfileobj(size_limited(pipe), file)
     return file.name
 
 
@@ -316,19 +318,19 @@ def _wait(number: int) -> None:
 
 
 def _size(size: int) -> str:
-    for unit, of in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if size >= of:
-            return f"{size / of:g} {unit}"
+    for unit, unit_bytes in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size >= unit_bytes:
+            return f"{size / unit_bytes:g} {unit}"
     return f"{size} bytes"
 
 
-class _Counted(io.RawIOBase):
+class _SizeLimited(io.RawIOBase):
     """A stream that fails after so many bytes, or so many values of JSON that begin in them."""
 
     def __init__(self, stream: BinaryIO, most_bytes: int, most_values: int | None = None) -> None:
         super().__init__()
         self._stream = stream
-        self._most = self._left = most_bytes
+        self._most = self._bytes_left = most_bytes
         self._values_left = most_values
 
     def readable(self) -> bool:
@@ -336,8 +338,8 @@ class _Counted(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         block = self._stream.read(min(len(memoryview(buffer)), _BLOCK_BYTES))
-        self._left -= len(block)
-        if self._left < 0:
+        self._bytes_left -= len(block)
+        if self._bytes_left < 0:
             raise TooLargeError(self._most)
         if self._values_left is not None:
             self._values_left -= sum(map(block.count, (b",", b"[", b"{")))

@@ -98,21 +98,21 @@ def _elements(text: str) -> Iterator[str]:
     Raises:
         ValueError: it is not a whole array.
     """
-    at = _skipped(text, _skipped(text, 0) + 1)
-    while text[at : at + 1] != "]":
-        _, end = _DECODER.raw_decode(text, at)
-        yield text[at:end]
-        at = _skipped(text, end)
-        if text[at : at + 1] == ",":
-            at = _skipped(text, at + 1)
-        elif text[at : at + 1] != "]":
+    index = _skipped(text, _skipped(text, 0) + 1)
+    while text[index : index + 1] != "]":
+        _, end = _DECODER.raw_decode(text, index)
+        yield text[index:end]
+        index = _skipped(text, end)
+        if text[index : index + 1] == ",":
+            index = _skipped(text, index + 1)
+        elif text[index : index + 1] != "]":
             raise ValueError("neither a comma nor the end")
-    if text[at + 1 :].strip():
+    if text[index + 1 :].strip():
         raise ValueError("it goes on")
 
 
-def _skipped(text: str, at: int) -> int:
-    match = _BEFORE_ELEMENT.match(text, at)
+def _skipped(text: str, index: int) -> int:
+    match = _BEFORE_ELEMENT.match(text, index)
     assert match is not None
     return match.end()
 
@@ -128,8 +128,8 @@ def newest_rows(rows: Iterable[KeyedRow], selection: Selection) -> list[NewestRo
     of_application: dict[str, list[KeyedRow]] = defaultdict(list)
     for keyed in rows:
         if keyed.application_id is None:
-            known = nameless.get(keyed.row.file)
-            if known is None or (keyed.age, known.row.text) > (known.age, keyed.row.text):
+            newest_nameless = nameless.get(keyed.row.file)
+            if newest_nameless is None or (keyed.age, newest_nameless.row.text) > (newest_nameless.age, keyed.row.text):
                 nameless[keyed.row.file] = keyed
         elif _counts(keyed, selection):
             of_application[keyed.application_id].append(keyed)
@@ -162,8 +162,8 @@ def _earlier(newest: KeyedRow, latest: Sequence[KeyedRow]) -> tuple[bytes, ...]:
     oldest = latest[min(MOST_ROWS, len(latest)) - 1]
     limit_us = newest.at_us - _EARLIER_BY_US
     early = [row for row in latest if row.age >= oldest.age and row.at_us is not None and row.at_us <= limit_us]
-    below = [row for row in early if (row.generation or 0) < (newest.generation or 0)]
-    return tuple(dict.fromkeys(row.row.text for row in (*early[:1], *below[:1])))
+    lower_generations = [row for row in early if (row.generation or 0) < (newest.generation or 0)]
+    return tuple(dict.fromkeys(row.row.text for row in (*early[:1], *lower_generations[:1])))
 
 
 def _counts(keyed: KeyedRow, selection: Selection) -> bool:
@@ -173,12 +173,12 @@ def _counts(keyed: KeyedRow, selection: Selection) -> bool:
 
 
 def keyed_row(row: RowText) -> KeyedRow:
-    """Read what decides whether a row counts; what comes after its JSON is refused when it is read."""
+    """Read the fields that decide whether a row counts; text after its JSON is refused when the row is read."""
     try:
-        parsed, _ = _DECODER.raw_decode(row.text.decode("utf-8").lstrip())
+        document, _ = _DECODER.raw_decode(row.text.decode("utf-8").lstrip())
     except (ValueError, RecursionError):
-        parsed = None
-    fields = parsed if isinstance(parsed, dict) else {}
+        document = None
+    fields = document if isinstance(document, dict) else {}
     at_us, at_unreadable = _time_us(_as_text(fields.get("captured_at")))
     generation = _generation(_as_text(fields.get("generation")))
     unreadable = at_unreadable or generation is None or is_written(fields)
