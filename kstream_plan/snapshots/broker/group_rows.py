@@ -170,8 +170,8 @@ def _made_of(moment: GroupMoment) -> dict[str, Any] | None:
     decision["at"] = format_time(moment.captured_at_ms)
     decision |= _next_of(members, moment.holdings)
     decision["decided"] = {
-        process_id: {"consumers": {member.member_id: _decided_of(member) for member in of_process}}
-        for process_id, of_process in _by_process(members).items()
+        process_id: {"consumers": {member.member_id: _decided_of(member) for member in process_members}}
+        for process_id, process_members in _by_process(members).items()
     }
     return decision
 

@@ -57,9 +57,9 @@ def ends_of_stores(cluster: Cluster, group_id: str, tasks: Sequence[GroupTask]) 
     """
     changelogs = [partition for task in tasks for partition in task.changelogs or ()]
     ends = dict(cluster.end_offsets(changelogs)) if changelogs else {}
-    if of_sources := source_changelogs(tasks):
-        committed = cluster.committed_offsets(group_id, of_sources)
-        ends |= {partition: min(ends[partition], committed.get(partition, 0)) for partition in of_sources}
+    if source_partitions := source_changelogs(tasks):
+        committed = cluster.committed_offsets(group_id, source_partitions)
+        ends |= {partition: min(ends[partition], committed.get(partition, 0)) for partition in source_partitions}
     return ends
 
 
@@ -104,8 +104,8 @@ def group_tasks(
     sources_by_task = _held_sources(members)
     sources = _topics_by_subtopology(application_id, members, topology, sources_by_task)
     partitions = _source_partitions(sources, topics)
-    for task, of_task in sources_by_task.items():
-        partitions.setdefault(task, of_task)
+    for task, task_partitions in sources_by_task.items():
+        partitions.setdefault(task, task_partitions)
     reported = {task for member in members for task in (*member.info.offset_sums, *member.standby)}
     for task in (*reported, *held_tasks):
         partitions.setdefault(task, ())
@@ -211,25 +211,25 @@ def _changelog_topics(
         )
         return {}, [Note("topology-unknown", message)] if logged else []
     changelogs: dict[SubtopologyKey, list[str]] = {}
-    missing_topics, of_sources, assumed = [], [], set[str]()
+    missing_topics, table_sources, assumed_topics = [], [], set[str]()
     for key, subtopology in topology.subtopologies.items():
         names = {store: changelog_topic(application_id, key.topology_name, store) for store in subtopology.stores}
         tables = {store: topic for store, topic in subtopology.table_topics if topic in topics}
         if not reuses:
-            assumed.update(topic for store, topic in tables.items() if names[store] in topics)
+            assumed_topics.update(topic for store, topic in tables.items() if names[store] in topics)
             tables = {store: topic for store, topic in tables.items() if names[store] not in topics}
         own_changelogs = {name for store, name in names.items() if name in topics and store not in tables}
         changelogs[key] = sorted({*own_changelogs, *tables.values()})
-        of_sources += sorted(tables.values())
+        table_sources += sorted(tables.values())
         missing_topics += [name for store, name in names.items() if name not in topics and store not in tables]
-    notes = [*topology.notes, *changelogs_assumed(assumed)]
-    if of_sources:
+    notes = [*topology.notes, *changelogs_assumed(assumed_topics)]
+    if table_sources:
         clause = "are" if reuses else "have no changelog of their own: they are taken to be"
         message = (
-            f"tables of {name_list(of_sources, 1)} {clause} restored from that topic, up to what the group has "
+            f"tables of {name_list(table_sources, 1)} {clause} restored from that topic, up to what the group has "
             "committed of it (topology.optimization=all)"
         )
-        notes.append(Note("source-topic-restored", message, tuple(of_sources)))
+        notes.append(Note("source-topic-restored", message, tuple(table_sources)))
     if missing_topics:
         names_text = name_list(missing_topics, 1)
         message = f"the cluster has no topic {names_text}: its store has no changelog, and counts as 0 records"

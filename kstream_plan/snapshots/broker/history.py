@@ -216,7 +216,7 @@ def _follows(generation: Generation, previous: Generation) -> bool:
 
 
 def _partitions(member: StreamsMember) -> set[TopicPartition]:
-    return {partition for of_task in member.active.values() for partition in of_task}
+    return {partition for task_partitions in member.active.values() for partition in task_partitions}
 
 
 def _moment(group_id: str, previous: Generation, generation: Generation) -> GroupMoment:

@@ -198,8 +198,8 @@ class KafkaCluster:
         with self._asking("the changelogs' end offsets"):
             topic_partitions = [self._kafka.TopicPartition(*partition) for partition in partitions]
             ends = self._list_offsets(topic_partitions, _LATEST if at_ms is None else at_ms)
-            later = [partition for partition in topic_partitions if ends[partition] < 0]
-            ends |= self._list_offsets(later, _LATEST)
+            partitions_past_end = [partition for partition in topic_partitions if ends[partition] < 0]
+            ends |= self._list_offsets(partitions_past_end, _LATEST)
         return {(partition.topic, partition.partition): ends[partition] for partition in topic_partitions}
 
     def committed_offsets(self, group_id: str, partitions: Sequence[TopicPartition]) -> EndOffsets:
@@ -288,8 +288,8 @@ class KafkaCluster:
         group_type = _type_of(group)
         if group_type == "streams":
             return not is_gone(str(group.get("group_state")))
-        of_consumers = group_type == "classic" and group["protocol_type"] == STREAMS_PROTOCOL[0]
-        return of_consumers and may_be_streams(self.describe_group(group["group_id"]))
+        is_consumer_group = group_type == "classic" and group["protocol_type"] == STREAMS_PROTOCOL[0]
+        return is_consumer_group and may_be_streams(self.describe_group(group["group_id"]))
 
     def _of_coordinator(self, group_id: str, request: Any, read: Callable[[Any], _T]) -> _T:
         """Ask a group's coordinator; wait while it moves to another broker or is reading its groups there.

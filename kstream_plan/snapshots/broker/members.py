@@ -141,4 +141,4 @@ def _active_tasks(assignment: MemberAssignment, info: AssignmentInfo) -> dict[Ta
     tasks: dict[TaskId, list[TopicPartition]] = {}
     for task, partition in zip(info.active_tasks, partitions, strict=True):
         tasks.setdefault(task, []).append(partition)
-    return {task: tuple(of_task) for task, of_task in tasks.items()}
+    return {task: tuple(task_partitions) for task, task_partitions in tasks.items()}

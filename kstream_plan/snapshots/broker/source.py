@@ -171,8 +171,8 @@ def group_history(
         raise _no_snapshot(group_id, last)
     capture = _take(cluster, moments_in_range, topology, config, newest_only=newest_only)
     members = moments_in_range[-1].members
-    of_members = [*_release_notes(members), *_assignment_errors(members)]
-    notes = [*of_members, *_gap_notes(gaps, newest_only), *capture.notes]
+    member_notes = [*_release_notes(members), *_assignment_errors(members)]
+    notes = [*member_notes, *_gap_notes(gaps, newest_only), *capture.notes]
     if wanted(now_ms) and not last[0].members:
         notes.insert(0, _gone_note(last[0]))
     rows = with_stores_by_restarts(with_rates(capture.rows, "offsets-topic"))[-1 if newest_only else 0 :]
@@ -260,11 +260,11 @@ def _take(
     rows, notes = [], dict[Note, None]()
     past_sources = set[str]()
     for moment in moments_in_range:
-        held_tasks = [task for of_member in moment.holdings.values() for role in of_member for task in role]
-        tasks, of_tasks = group_tasks(
+        held_tasks = [task for holding in moment.holdings.values() for role in holding for task in role]
+        tasks, task_notes = group_tasks(
             moment.application_id, moment.members, held_tasks, topology, topics, reuses_sources=reuses_sources(config)
         )
-        notes |= dict.fromkeys(of_tasks)
+        notes |= dict.fromkeys(task_notes)
         if not moment.still_held and (moment is moments_in_range[-1] or not newest_only):
             past_sources.update(topic for topic, _ in source_changelogs(tasks))
         rows.append({**_row(cluster, moment, tasks, topics), "config": dict(config)})
@@ -297,8 +297,8 @@ def _past_ends(
     cluster: Cluster, tasks: Sequence[GroupTask], changelogs: Sequence[TopicPartition], at_ms: int
 ) -> EndOffsets:
     """Return end offsets of a past moment; what a group had committed of its sources by then is unknown."""
-    of_sources = source_changelogs(tasks)
-    own_changelogs = [partition for partition in changelogs if partition not in of_sources]
+    source_partitions = source_changelogs(tasks)
+    own_changelogs = [partition for partition in changelogs if partition not in source_partitions]
     return cluster.end_offsets(own_changelogs, at_ms) if own_changelogs else {}
 
 

@@ -200,13 +200,13 @@ def _config(settings: Mapping[str, str], options: GivenOfGroup) -> tuple[dict[st
     return config, notes
 
 
-def without_effect(of_application: Sequence[str]) -> list[Note]:
+def without_effect(names_without_effect: Sequence[str]) -> list[Note]:
     """Warn of settings of the application, by fields of ``AssignmentConfig``, that are given for a streams group."""
-    if not of_application:
+    if not names_without_effect:
         return []
-    names = ", ".join(name.replace("_", ".") for name in of_application)
+    names = ", ".join(name.replace("_", ".") for name in names_without_effect)
     message = f"{names}: settings of the application have no effect in a streams group"
-    return [Note("no-effect-in-streams-group", message, tuple(of_application))]
+    return [Note("no-effect-in-streams-group", message, tuple(names_without_effect))]
 
 
 def _release_notes(answer: StreamsGroupAnswer, release: str, options: GivenOfGroup) -> Iterator[Note]:

@@ -89,8 +89,8 @@ def row_of_status(
     return StatusRow(row, (*answer.notes, *_notes(connectors)))
 
 
-def _by_name(item: tuple[str, Any]) -> bytes:
-    return java_string_key(item[0])
+def _by_name(named_parts: tuple[str, Any]) -> bytes:
+    return java_string_key(named_parts[0])
 
 
 def _connector(name: str, parts: Any) -> _Connector:
@@ -109,8 +109,8 @@ def _connector(name: str, parts: Any) -> _Connector:
     except FieldError as error:
         raise error.inside(f"{shown(name)}:") from None
     if numbers != frozenset(range(len(numbers))):
-        told_by = "status" if info is None else "info"
-        raise FieldError(f"{shown(name)}: {told_by}.tasks", "are not numbered from 0 on", FIX)
+        part_name = "status" if info is None else "info"
+        raise FieldError(f"{shown(name)}: {part_name}.tasks", "are not numbered from 0 on", FIX)
     return _Connector(name, kind, numbers, items)
 
 

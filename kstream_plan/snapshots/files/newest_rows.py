@@ -125,17 +125,17 @@ def newest_rows(rows: Iterable[KeyedRow], selection: Selection) -> list[NewestRo
     returned.
     """
     nameless: dict[str, KeyedRow] = {}
-    of_application: dict[str, list[KeyedRow]] = defaultdict(list)
+    rows_by_application: dict[str, list[KeyedRow]] = defaultdict(list)
     for keyed in rows:
         if keyed.application_id is None:
             newest_nameless = nameless.get(keyed.row.file)
             if newest_nameless is None or (keyed.age, newest_nameless.row.text) > (newest_nameless.age, keyed.row.text):
                 nameless[keyed.row.file] = keyed
         elif _counts(keyed, selection):
-            of_application[keyed.application_id].append(keyed)
+            rows_by_application[keyed.application_id].append(keyed)
     return [
         *(_newest_row(keyed, (), 0) for keyed in nameless.values()),
-        *(newest for of_one in of_application.values() for newest in _newest(of_one)),
+        *(newest for application_rows in rows_by_application.values() for newest in _newest(application_rows)),
     ]
 
 
@@ -179,9 +179,9 @@ def keyed_row(row: RowText) -> KeyedRow:
     except (ValueError, RecursionError):
         document = None
     fields = document if isinstance(document, dict) else {}
-    at_us, at_unreadable = _time_us(_as_text(fields.get("captured_at")))
+    at_us, is_time_unreadable = _time_us(_as_text(fields.get("captured_at")))
     generation = _generation(_as_text(fields.get("generation")))
-    unreadable = at_unreadable or generation is None or is_written(fields)
+    unreadable = is_time_unreadable or generation is None or is_written(fields)
     return KeyedRow(row, _as_text(fields.get("application_id")), unreadable, at_us, generation)
 
 

@@ -180,9 +180,9 @@ def _struct_to_json(fields: dict[str, _ToJson]) -> _ToJson:
     return lambda values: {name: field(values[name]) for name, field in fields.items() if values[name] is not None}
 
 
-def _map_to_json(item: _ToJson) -> _ToJson:
+def _map_to_json(value_to_json: _ToJson) -> _ToJson:
     def write(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
-        values = {key: None if value is None else item(value) for key, value in pairs}
+        values = {key: None if value is None else value_to_json(value) for key, value in pairs}
         if len(values) < len(pairs) or not all(isinstance(key, str) for key in values):
             raise _NotPlainError
         return values

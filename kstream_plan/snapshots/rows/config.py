@@ -78,11 +78,11 @@ def no_settings(settings: Mapping[str, Any], config: AssignmentConfig) -> tuple[
     names = {name for name, value in settings.items() if value is not None}
     if names.difference(DECIDING_SETTINGS, _OF_CONSUMERS):
         return ()
-    but = "" if names.isdisjoint(_OF_CONSUMERS) else " but its consumers' time-outs"
+    exception = "" if names.isdisjoint(_OF_CONSUMERS) else " but its consumers' time-outs"
     lag, standbys = config.acceptable_recovery_lag, config.num_standby_replicas
     minutes = config.probing_rebalance_interval_ms // 60_000
     message = (
-        f"The snapshot holds no settings{but}: Kafka's defaults are assumed (acceptable.recovery.lag {lag:,}, "
+        f"The snapshot holds no settings{exception}: Kafka's defaults are assumed (acceptable.recovery.lag {lag:,}, "
         f"max.warmup.replicas {config.max_warmup_replicas}, num.standby.replicas {standbys}, a probe every "
         f"{minutes}m); --streams-config gives those of the application"
     )

@@ -72,7 +72,7 @@ def read_connect(
     if java.is_assumed:
         notes.append(Note("java-assumed", f"Workers that do not say so run Java {_JAVA}"))
     _check_configured(workers, counts)
-    answered_by_id = {item.process_id: item.answered for item in worker_rows}
+    answered_by_id = {worker_row.process_id: worker_row.answered for worker_row in worker_rows}
     silent = [worker for worker in workers if answered_by_id[worker.member_id] is False]
     warnings += [*_held_by_several(workers), *_duplicates(worker_rows, instances), *_not_answering(silent)]
     if protocol != "eager":
@@ -137,20 +137,20 @@ def _read_config(settings: Mapping[str, Any], *, as_text: bool) -> tuple[Assignm
     return replace(AssignmentConfig(), **values), str(protocol), unknown
 
 
-def _read_connectors(items: Sequence[written.Connector]) -> tuple[tuple[tuple[str, int], ...], list[Note]]:
+def _read_connectors(connector_rows: Sequence[written.Connector]) -> tuple[tuple[tuple[str, int], ...], list[Note]]:
     counts: dict[str, int] = {}
     failed, idle = list[str](), list[str]()
-    for place, item in enumerate(items):
-        name = item.name
-        for item_state in item.states or ():
+    for index, connector_row in enumerate(connector_rows):
+        name = connector_row.name
+        for item_state in connector_row.states or ():
             item_name = name if item_state.item in (None, _CONNECTOR) else f"{name}-{item_state.item}"
             if item_state.state == "FAILED":
                 failed.append(item_name)
             elif item_state.state is not None and item_state.state not in (*_WANTED_STATES, _NOBODYS):
                 idle.append(f"{item_name} {shown(item_state.state)}")
         if name in counts:
-            raise FieldError(f"connectors[{place}].name", f"is {shown(name)}, which is there already", "name each once")
-        counts[name] = item.task_count
+            raise FieldError(f"connectors[{index}].name", f"is {shown(name)}, which is there already", "name each once")
+        counts[name] = connector_row.task_count
     notes = []
     if failed:
         message = f"{_first_names(failed)}: FAILED, and assigned all the same: a rebalance does not restart it"
@@ -163,8 +163,8 @@ def _read_connectors(items: Sequence[written.Connector]) -> tuple[tuple[tuple[st
 
 def _check_amount(counts: Sequence[tuple[str, int]]) -> None:
     if sum(number for _, number in counts) > MOST_TASKS:
-        name, most = max(counts, key=lambda connector: connector[1])
-        problem = f"have more than {MOST_TASKS:,} tasks in all, {shown(name)} {most:,} of them"
+        name, most_tasks = max(counts, key=lambda connector: connector[1])
+        problem = f"have more than {MOST_TASKS:,} tasks in all, {shown(name)} {most_tasks:,} of them"
         raise FieldError("connectors", problem, "give the number of tasks that are configured as task_count")
 
 
@@ -193,20 +193,20 @@ def _read_workers(
 ) -> tuple[list[ConnectWorker], list[Instance], str | None, _Java]:
     workers: dict[str, ConnectWorker] = {}
     instances, leaders, offsets, java = list[Instance](), list[str](), set[int | None](), _Java()
-    for place, item in enumerate(worker_rows):
+    for index, worker_row in enumerate(worker_rows):
         try:
-            worker = _worker(item, generation, captured_at_ms)
-            java.see(item.java)
+            worker = _worker(worker_row, generation, captured_at_ms)
+            java.see(worker_row.java)
         except FieldError as error:
-            raise error.inside(f"instances[{place}]") from None
+            raise error.inside(f"instances[{index}]") from None
         if worker.member_id in workers:
             problem = f"is {shown(worker.member_id)}, which is there already"
-            raise FieldError(f"instances[{place}].process_id", problem, "give every worker its own member id")
+            raise FieldError(f"instances[{index}].process_id", problem, "give every worker its own member id")
         workers[worker.member_id] = worker
-        offsets.add(item.config_offset)
-        seat = (Consumer(consumer_id=worker.member_id, protocols=(protocol,)),)
-        instances.append(Instance(process_id=worker.member_id, host=item.host, consumers=seat))
-        leaders += [worker.member_id] if item.leader else []
+        offsets.add(worker_row.config_offset)
+        consumers = (Consumer(consumer_id=worker.member_id, protocols=(protocol,)),)
+        instances.append(Instance(process_id=worker.member_id, host=worker_row.host, consumers=consumers))
+        leaders += [worker.member_id] if worker_row.leader else []
     if exact and len(leaders) != 1:
         problem = "name no leader" if not leaders else f"name {len(leaders)} leaders"
         raise FieldError(
@@ -220,26 +220,26 @@ def _read_workers(
     return list(workers.values()), instances, leaders[0] if exact else None, java
 
 
-def _worker(item: written.Instance, generation: int, captured_at_ms: int | None) -> ConnectWorker:
-    if item.consumers:
+def _worker(worker_row: written.Instance, generation: int, captured_at_ms: int | None) -> ConnectWorker:
+    if worker_row.consumers:
         raise FieldError("consumers", "is given, and a worker has none", "leave it out; give held")
     return ConnectWorker(
-        member_id=item.process_id,
-        held=_items(item.held),
-        memory=_memory(item.memory, captured_at_ms),
-        last_completed=generation if item.last_completed is None else item.last_completed,
+        member_id=worker_row.process_id,
+        held=_items(worker_row.held),
+        memory=_memory(worker_row.memory, captured_at_ms),
+        last_completed=generation if worker_row.last_completed is None else worker_row.last_completed,
     )
 
 
-def _items(groups: Sequence[written.ConnectorItems] | None) -> ConnectItems:
+def _items(parts: Sequence[written.ConnectorItems] | None) -> ConnectItems:
     connectors: dict[str, None] = {}
     tasks: dict[tuple[str, int], None] = {}
-    for group in groups or ():
-        for number in group.items or ():
+    for part in parts or ():
+        for number in part.items or ():
             if number == _CONNECTOR:
-                connectors[group.connector] = None
+                connectors[part.connector] = None
             else:
-                tasks[group.connector, number] = None
+                tasks[part.connector, number] = None
     return ConnectItems(tuple(connectors), tuple(tasks))
 
 
@@ -265,14 +265,14 @@ def _memory(memory: written.Memory | None, captured_at_ms: int | None) -> Worker
 
 def _check_configured(workers: Sequence[ConnectWorker], counts: Sequence[tuple[str, int]]) -> None:
     configured_names = {*all_items(counts).names()}
-    for place, worker in enumerate(workers):
+    for index, worker in enumerate(workers):
         deleted_name = next((name for name in worker.held.names() if name not in configured_names), None)
         if deleted_name is not None:
             problem = (
                 f"holds {shown(deleted_name)}, which is not configured: what was deleted and still runs is not planned"
             )
             fix = "capture the group again after the next rebalance"
-            raise FieldError(f"instances[{place}].held", problem, fix)
+            raise FieldError(f"instances[{index}].held", problem, fix)
 
 
 def _held_by_several(workers: Sequence[ConnectWorker]) -> list[Note]:
@@ -360,13 +360,13 @@ def _not_answering(silent: Sequence[ConnectWorker]) -> list[Note]:
     """Warn of workers that did not answer at their own addresses."""
     if not silent:
         return []
-    items = [name for worker in silent for name in worker.held.names()]
+    item_names = [name for worker in silent for name in worker.held.names()]
     message = (
         f"No answer from {_first_names([worker.member_id for worker in silent])}: gone, or not reachable from here. "
-        f"{len(items)} connectors and tasks that show as running there may be unassigned. Fix: ask from where "
+        f"{len(item_names)} connectors and tasks that show as running there may be unassigned. Fix: ask from where "
         "workers reach each other, or give their logs (snapshot FILE)"
     )
-    return [Note(WORKER_SILENT, message, tuple(items))]
+    return [Note(WORKER_SILENT, message, tuple(item_names))]
 
 
 def _first_names(names: Sequence[str]) -> str:

@@ -115,7 +115,7 @@ class CopyAges(NamedTuple):
     to_restore: Mapping[tuple[int, int], int]
 
 
-def read_copies_since(items: Sequence[written.CopySince], group: Group, zero_ms: int | None) -> CopyAges:
+def read_copies_since(age_rows: Sequence[written.CopySince], group: Group, zero_ms: int | None) -> CopyAges:
     """Read how old copies are, in milliseconds counted from ``zero_ms``.
 
     Without ``zero_ms`` no age is known. Rows about unknown members or tasks are ignored.
@@ -123,14 +123,14 @@ def read_copies_since(items: Sequence[written.CopySince], group: Group, zero_ms:
     since_ms: dict[tuple[int, int], int] = {}
     made_ms: dict[tuple[int, int], int] = {}
     to_restore: dict[tuple[int, int], int] = {}
-    for item in items:
-        task = group.task_index_by_text.get(item.task_id)
-        instance = group.instance_index.get(normal_process_id(item.process_id))
+    for age_row in age_rows:
+        task = group.task_index_by_text.get(age_row.task_id)
+        instance = group.instance_index.get(normal_process_id(age_row.process_id))
         if task is None or instance is None:
             continue
-        if item.to_restore is not None:
-            to_restore[task, instance] = item.to_restore
-        for times, at_ms in ((since_ms, time_ms(item.since)), (made_ms, time_ms(item.made_at))):
+        if age_row.to_restore is not None:
+            to_restore[task, instance] = age_row.to_restore
+        for times, at_ms in ((since_ms, time_ms(age_row.since)), (made_ms, time_ms(age_row.made_at))):
             if at_ms is not None and zero_ms is not None:
                 times[task, instance] = at_ms - zero_ms
     return CopyAges(since_ms, made_ms, to_restore)
@@ -150,7 +150,7 @@ def with_ages(copies: Sequence[tuple[Copy, ...]], ages: CopyAges) -> tuple[tuple
             copy = copy._replace(lag=None, reporters=())
         return copy._replace(lost_at_ms=lost_ms, made_at_ms=ages.made_ms.get(seat), remaining=remaining)
 
-    return tuple(tuple(aged(task, copy) for copy in of_task) for task, of_task in enumerate(copies))
+    return tuple(tuple(aged(task, copy) for copy in task_copies) for task, task_copies in enumerate(copies))
 
 
 class _Doubts(NamedTuple):
@@ -185,10 +185,10 @@ def _rows_that_count(rows: list[LagRow]) -> list[LagRow]:
     whole = [row for row in rows if row.store is None]
     stores = [row for row in rows if row.store is not None]
     if whole and stores:
-        of_whole_ms = max(map(_age_key, whole))
-        if max(map(_age_key, stores)) > of_whole_ms:
+        whole_age_ms = max(map(_age_key, whole))
+        if max(map(_age_key, stores)) > whole_age_ms:
             return stores
-        not_older = [row for row in stores if _age_key(row) in (-1, of_whole_ms)]
+        not_older = [row for row in stores if _age_key(row) in (-1, whole_age_ms)]
         if _is_further_behind(not_older, whole[0]):
             return stores
     return whole or stores

@@ -72,34 +72,34 @@ def _rejoining(consumer_ids: Sequence[str], group: Group) -> tuple[int, ...]:
 
 def _decided_holdings(instances: Sequence[written.Decided], group: Group) -> dict[int, Holding]:
     holdings: dict[int, Holding] = {}
-    runs: dict[int, str] = {}
-    has: set[tuple[int, int]] = set()
+    owner_paths: dict[int, str] = {}
+    seats: set[tuple[int, int]] = set()
     for instance in instances:
         process_id = instance.process_id or ""
         for decided_consumer in instance.consumers:
             consumer_id = decided_consumer.consumer_id or ""
-            seat = f"decided[{shown(process_id)}].consumers[{shown(consumer_id)}]"
+            path = f"decided[{shown(process_id)}].consumers[{shown(consumer_id)}]"
             consumer = group.consumer_index.get((normal_process_id(process_id), consumer_id))
             if consumer is None:
                 problem = f"is about consumer {shown(consumer_id)} of {shown(process_id)}, which is not in instances"
-                raise FieldError(seat, problem, "give the decision that was made from this state, or leave it out")
+                raise FieldError(path, problem, "give the decision that was made from this state, or leave it out")
             if consumer in holdings:
-                raise FieldError(seat, f"is about {shown(consumer_id)} again", "give every consumer once")
+                raise FieldError(path, f"is about {shown(consumer_id)} again", "give every consumer once")
             active, standby, warmup = (
-                _tasks(getattr(decided_consumer, role) or (), f"{seat}.{role}", group)
+                _tasks(getattr(decided_consumer, role) or (), f"{path}.{role}", group)
                 for role in ("active", "standby", "warmup")
             )
             holdings[consumer] = Holding(active, standby, warmup)
             for task in (*active, *standby, *warmup):
-                if (group.instance_of[consumer], task) in has:
+                if (group.instance_of[consumer], task) in seats:
                     problem = f"gives {group.tasks[task].task_id} to an instance twice"
-                    raise FieldError(seat, problem, "give every instance one copy")
-                has.add((group.instance_of[consumer], task))
+                    raise FieldError(path, problem, "give every instance one copy")
+                seats.add((group.instance_of[consumer], task))
             for task in active:
-                first = runs.setdefault(task, seat)
-                if first is not seat:
-                    problem = f"gives {group.tasks[task].task_id} to a consumer to run, and so does {first}"
-                    raise FieldError(seat, problem, "give every task one owner")
+                first_path = owner_paths.setdefault(task, path)
+                if first_path is not path:
+                    problem = f"gives {group.tasks[task].task_id} to a consumer to run, and so does {first_path}"
+                    raise FieldError(path, problem, "give every task one owner")
     return holdings
 
 

@@ -106,25 +106,35 @@ def coverage(
 ) -> Coverage | None:
     """Return of how many copies the lag was measured, and when; ``None`` if none was."""
     sources = {seat: {row.source for row in rows} for seat, rows in reports.items()}
-    least = {seat for seat, seat_sources in sources.items() if LagSource.METRICS_AT_LEAST in seat_sources}
-    measured_seats = {seat for seat, seat_sources in sources.items() if LagSource.METRICS in seat_sources} - least
-    if not (least or measured_seats):
+    at_least_seats = {seat for seat, seat_sources in sources.items() if LagSource.METRICS_AT_LEAST in seat_sources}
+    measured_seats = {
+        seat for seat, seat_sources in sources.items() if LagSource.METRICS in seat_sources
+    } - at_least_seats
+    if not (at_least_seats or measured_seats):
         return None
     instance_of = group.instance_of
     active = {(t, instance_of[c]) for c, holding in enumerate(holdings) for t in holding.active}
     assigned_seats = {
         (t, instance_of[c]) for c, holding in enumerate(holdings) for t in (*holding.standby, *holding.warmup)
     }
-    joined_seats = reports.keys() - active - least - measured_seats
+    joined_seats = reports.keys() - active - at_least_seats - measured_seats
     times = [
-        row.reported_at_ms for seat in least | measured_seats for row in reports[seat] if row.reported_at_ms is not None
+        row.reported_at_ms
+        for seat in at_least_seats | measured_seats
+        for row in reports[seat]
+        if row.reported_at_ms is not None
     ]
     zero_ms = max(times, default=0) if captured_at_ms is None else captured_at_ms
     return Coverage(
         measured=len(measured_seats),
-        least=len(least),
+        least=len(at_least_seats),
         joined=len(joined_seats),
-        silent=len((assigned_seats | joined_seats | least | measured_seats) - joined_seats - least - measured_seats),
+        silent=len(
+            (assigned_seats | joined_seats | at_least_seats | measured_seats)
+            - joined_seats
+            - at_least_seats
+            - measured_seats
+        ),
         oldest_ms=min(times) - zero_ms if times else None,
         newest_ms=max(times) - zero_ms if times else None,
     )

@@ -128,8 +128,8 @@ class LagCourse(NamedTuple):
     @property
     def falls_behind(self) -> bool | None:
         """Whether an instance falls behind; ``None``: one may."""
-        of_each = [instance.falls_behind for instance in self.instances]
-        return True if True in of_each else None if None in of_each else False
+        instance_states = [instance.falls_behind for instance in self.instances]
+        return True if True in instance_states else None if None in instance_states else False
 
 
 def is_silent(lags: Series, silent_ms: int, step_ms: int) -> bool:
@@ -143,7 +143,7 @@ def total_progress(parts: Sequence[Progress]) -> Progress:
     """Return the progress of instances in all; figures that are unknown for one of them are ``at_least``."""
     figures = {name: [getattr(part, name) for part in parts] for name in FIGURES}
     known_figures = {name: [value for value in values if value is not None] for name, values in figures.items()}
-    least = (
+    at_least_names = (
         name
         for name in FIGURES
         if known_figures[name] and (None in figures[name] or any(name in part.at_least for part in parts))
@@ -151,7 +151,7 @@ def total_progress(parts: Sequence[Progress]) -> Progress:
     lag, lag_before, written_per_second, restored_per_second = (
         sum(values) if values else None for values in known_figures.values()
     )
-    return Progress(lag, lag_before, written_per_second, restored_per_second, tuple(least))
+    return Progress(lag, lag_before, written_per_second, restored_per_second, tuple(at_least_names))
 
 
 def sum_of(instances: Sequence[InstanceCourse]) -> Series:

@@ -142,14 +142,18 @@ def rates_of(
 
     Rows about the whole task beat rows about its stores; what the group does not have is passed over.
     """
-    on_instance: dict[int, list[StoreHistory]] = defaultdict(list)
-    of_task: dict[int, list[StoreHistory]] = defaultdict(list)
+    stores_by_instance: dict[int, list[StoreHistory]] = defaultdict(list)
+    stores_by_task: dict[int, list[StoreHistory]] = defaultdict(list)
     for (task, instance), copy_stores in by_seat(stores, group).items():
-        on_instance[instance] += copy_stores
-        of_task[task] += copy_stores
-    instance_rates = {i: _restore_rate(histories, ready_lag, most_intervals) for i, histories in on_instance.items()}
+        stores_by_instance[instance] += copy_stores
+        stores_by_task[task] += copy_stores
+    instance_rates = {
+        i: _restore_rate(histories, ready_lag, most_intervals) for i, histories in stores_by_instance.items()
+    }
     restore = {i: rate for i, rate in instance_rates.items() if rate is not None}
-    produce = {task: rate for task, histories in of_task.items() if (rate := _produce_rate(histories)) is not None}
+    produce = {
+        task: rate for task, histories in stores_by_task.items() if (rate := _produce_rate(histories)) is not None
+    }
     return Rates(
         restore=MappingProxyType({i: rate.per_second for i, rate in restore.items() if not rate.at_least}),
         restore_at_least=MappingProxyType({i: rate.per_second for i, rate in restore.items() if rate.at_least}),
@@ -169,15 +173,15 @@ def _nothing_in_time(history: LagHistory, captured_at_ms: int | None) -> FieldEr
     return FieldError("", problem, "give lags of that time, or widen --set lags.tolerance")
 
 
-def _read_rows(items: Sequence[HistoryRow], group: Group) -> tuple[list[LagRow], list[str]]:
+def _read_rows(history_rows: Sequence[HistoryRow], group: Group) -> tuple[list[LagRow], list[str]]:
     """Return the rows, and the process ids of the rows that were dropped."""
     reader = LagRows(group)
     rows, left_out = [], []
-    for item in items:
-        place = _place(item)
-        if item.is_duplicate:
+    for history_row in history_rows:
+        place = _place(history_row)
+        if history_row.is_duplicate:
             raise FieldError(place, "is there twice with the same time", "keep one of them")
-        lag_snapshot = _typed(item, place)
+        lag_snapshot = _typed(history_row, place)
         try:
             row = reader.read(lag_snapshot, place)
         except UnknownNameError as error:
@@ -193,10 +197,10 @@ def _read_rows(items: Sequence[HistoryRow], group: Group) -> tuple[list[LagRow],
     return rows, sorted({shown(row_left_out.process_id) for row_left_out, _ in left_out})
 
 
-def _typed(item: HistoryRow, place: str) -> LagSnapshot:
+def _typed(history_row: HistoryRow, place: str) -> LagSnapshot:
     try:
-        refuse_written(item.row)
-        return read_typed(LagSnapshot, item.row)
+        refuse_written(history_row.row)
+        return read_typed(LagSnapshot, history_row.row)
     except FieldError as error:
         raise error.inside(place) from None
 
@@ -205,10 +209,10 @@ def _at_ms(at_ms: int | None) -> int:
     return -1 if at_ms is None else at_ms
 
 
-def _place(item: HistoryRow) -> str:
-    row = item.row
+def _place(history_row: HistoryRow) -> str:
+    row = history_row.row
     copy_name = ", ".join(f"{name} {shown(row[name])}" for name in ("task_id", "process_id", "store") if row.get(name))
-    return f"{item.file}: lag row of {copy_name or 'nothing'}:"
+    return f"{history_row.file}: lag row of {copy_name or 'nothing'}:"
 
 
 def _assigned_seats(group: Group, holdings: Sequence[Holding]) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:

@@ -36,16 +36,18 @@ def no_closer(
     Copies of a task that the instance itself runs do not count, nor caught-up ones (lag at most ``ready_lag``).
     """
     instance_of = group.instance_of
-    runs = {(task, instance_of[consumer]) for consumer, holding in enumerate(holdings) for task in holding.active}
+    active_seats = {
+        (task, instance_of[consumer]) for consumer, holding in enumerate(holdings) for task in holding.active
+    }
     assigned_seats = {
         (task, instance_of[consumer])
         for consumer, holding in enumerate(holdings)
         for task in (*holding.standby, *holding.warmup)
     }
     courses: dict[tuple[int, int], Course] = {}
-    for (task, instance), of_copy in by_seat(stores, group).items():
-        if (task, instance) in assigned_seats - runs:
-            course = _course(of_copy, most_intervals)
+    for (task, instance), copy_stores in by_seat(stores, group).items():
+        if (task, instance) in assigned_seats - active_seats:
+            course = _course(copy_stores, most_intervals)
             if course is not None and course.stands(ready_lag):
                 courses[task, instance] = course
     return courses

@@ -25,7 +25,7 @@ def with_stores_by_restarts(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """
     last: dict[str, tuple[str, frozenset[str]]] = {}
     kept_ids = new_ids = 0
-    result = []
+    rows_with_stores = []
     for row in rows:
         for host, (process_id, consumers) in _by_host(row).items():
             id_before, consumers_before = last.get(host, (process_id, consumers))
@@ -33,8 +33,8 @@ def with_stores_by_restarts(rows: Sequence[Row]) -> list[dict[str, Any]]:
             kept_ids += process_id == id_before and consumers.isdisjoint(consumers_before)
             last[host] = (process_id, consumers)
         is_lost = new_ids >= _RESTARTS and not kept_ids
-        result.append({"stores": "in-memory", **row} if is_lost else dict(row))
-    return result
+        rows_with_stores.append({"stores": "in-memory", **row} if is_lost else dict(row))
+    return rows_with_stores
 
 
 def lost_state_notes(rows: Sequence[Row]) -> list[Note]:

@@ -96,14 +96,14 @@ def lags_wanted(row: Row, until_us: int | None, rates_over_ms: int | None) -> La
         holdings = read_holdings(typed.instances, members)
     except FieldError:
         return request
-    with_state = {str(task.task_id) for task in task_rows if task.stateful or task.changelog_partitions}
-    with_state |= {str(task.task_id) for task in task_rows if task.stateful is None and task.end_offset_sum}
+    stateful_ids = {str(task.task_id) for task in task_rows if task.stateful or task.changelog_partitions}
+    stateful_ids |= {str(task.task_id) for task in task_rows if task.stateful is None and task.end_offset_sum}
     role_seats = [
         (role, (members.instances[members.instance_of[consumer]].process_id, task_id))
         for consumer, holding in enumerate(holdings)
         for role, tasks in (("active", holding.active), ("standby", (*holding.standby, *holding.warmup)))
         for task in tasks
-        if (task_id := str(members.tasks[task].task_id)) in with_state
+        if (task_id := str(members.tasks[task].task_id)) in stateful_ids
     ]
     return request.extended_to(config.state_cleanup_delay_ms)._replace(
         active=frozenset(seat for role, seat in role_seats if role == "active"),
@@ -293,8 +293,8 @@ def _seen_until_ms(row: written.Snapshot, reports: Reports, captured_at_ms: int 
     """Return until when the assignment was seen; of a row with measured lags a scrape alone may be later."""
     is_measured = any(row.source is not LagSource.JOIN for rows in reports.values() for row in rows)
     known_ms = _until_ms("known_until", row.known_until, captured_at_ms)
-    is_told = is_measured or row.seen_until is not None
-    return min(known_ms, _until_ms("seen_until", row.seen_until, captured_at_ms)) if is_told else known_ms
+    has_seen_until = is_measured or row.seen_until is not None
+    return min(known_ms, _until_ms("seen_until", row.seen_until, captured_at_ms)) if has_seen_until else known_ms
 
 
 def _of_newer(row: written.Snapshot) -> tuple[Note, ...]:
@@ -312,9 +312,9 @@ def _streams_version(row: written.Snapshot) -> str | None:
 
 
 def _reported_ms(
-    reports: Reports, captured_at_ms: int | None, decision: KnownDecision | None, of_stores: Callable[[list[int]], int]
+    reports: Reports, captured_at_ms: int | None, decision: KnownDecision | None, pick_time: Callable[[list[int]], int]
 ) -> dict[tuple[int, int], int]:
-    """Return when the lag of each seat (task, instance) was reported: ``of_stores`` of the times of its stores.
+    """Return when the lag of each seat (task, instance) was reported: ``pick_time`` of the times of its stores.
 
     A store without a time is as old as the decision, or as the snapshot. A seat without any known time is left out.
     """
@@ -327,9 +327,9 @@ def _reported_ms(
             continue
         times_ms = [time - captured_at_ms for time in known_times]
         if len(known_times) == len(times):
-            reported_ms[seat] = of_stores(times_ms)
+            reported_ms[seat] = pick_time(times_ms)
         elif decided_ms is not None:
-            reported_ms[seat] = of_stores([*times_ms, min(0, decided_ms)])
+            reported_ms[seat] = pick_time([*times_ms, min(0, decided_ms)])
     return reported_ms
 
 

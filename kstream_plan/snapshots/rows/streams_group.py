@@ -86,12 +86,12 @@ def read_broker_group(row: written.Snapshot, group: Group, generation: int, capt
     stable = _is_stable(state) and target_epoch == generation
     for number, instance in enumerate(row.instances):
         process_id = normal_process_id(instance.process_id)
-        for place, seat in enumerate(instance.consumers or ()):
+        for position, consumer_row in enumerate(instance.consumers or ()):
             try:
-                members.append(_member(seat, process_id, group, target_epoch, broker_version, stable=stable))
-                positions.append(seat.position)
+                members.append(_member(consumer_row, process_id, group, target_epoch, broker_version, stable=stable))
+                positions.append(consumer_row.position)
             except FieldError as error:
-                raise error.inside(f"instances[{number}].consumers[{place}]") from None
+                raise error.inside(f"instances[{number}].consumers[{position}]") from None
     _check_targets(members, group)
     return BrokerGroup(
         broker_version=broker_version,
@@ -107,9 +107,11 @@ def read_broker_group(row: written.Snapshot, group: Group, generation: int, capt
 
 def _tells_arrival(row: written.Snapshot) -> bool:
     """Tell whether a row has all epochs and targets, so that it shows itself whether its members have arrived."""
-    seats = [seat for instance in row.instances for seat in instance.consumers or ()]
-    all_told = all(seat.target is not None and seat.member_epoch is not None for seat in seats)
-    return row.target_epoch is not None and all_told
+    consumer_rows = [consumer_row for instance in row.instances for consumer_row in instance.consumers or ()]
+    all_known = all(
+        consumer_row.target is not None and consumer_row.member_epoch is not None for consumer_row in consumer_rows
+    )
+    return row.target_epoch is not None and all_known
 
 
 def _check_state(state: str | None) -> None:
@@ -239,14 +241,20 @@ def _check_tasks(group: Group) -> None:
 
 
 def _member(
-    seat: written.Consumer, process_id: str, group: Group, target_epoch: int, broker_version: str, *, stable: bool
+    consumer_row: written.Consumer,
+    process_id: str,
+    group: Group,
+    target_epoch: int,
+    broker_version: str,
+    *,
+    stable: bool,
 ) -> BrokerMember:
-    if seat.group_instance_id is not None and not BROKER_VERSIONS[broker_version]:
-        problem = f"is {shown(seat.group_instance_id)}, but brokers of {broker_version} refuse static members"
+    if consumer_row.group_instance_id is not None and not BROKER_VERSIONS[broker_version]:
+        problem = f"is {shown(consumer_row.group_instance_id)}, but brokers of {broker_version} refuse static members"
         raise FieldError("group_instance_id", problem, "leave it out, or give the brokers' release if it is 4.4")
-    _no_warmups(seat)
-    current = TaskNames(*(tuple(sorted(getattr(seat, role) or ())) for role in TaskNames._fields))
-    target = _roles(seat.target, "target", group)
+    _no_warmups(consumer_row)
+    current = TaskNames(*(tuple(sorted(getattr(consumer_row, role) or ())) for role in TaskNames._fields))
+    target = _roles(consumer_row.target, "target", group)
     if target is None:
         if not stable:
             problem = "is missing, though the group is not Stable"
@@ -254,13 +262,13 @@ def _member(
                 "target", problem, "give what each member is to hold, or capture the group when it is Stable"
             )
         target = current
-    state: str | None = seat.member_state
-    revoking = _roles(seat.revoking, "revoking", group) or TaskNames()
+    state: str | None = consumer_row.member_state
+    revoking = _roles(consumer_row.revoking, "revoking", group) or TaskNames()
     if any(revoking) and state not in (None, "UNREVOKED_TASKS"):
         problem = f"is {shown(state)}, but the member is revoking tasks"
         raise FieldError("member_state", problem, "write UNREVOKED_TASKS, or leave revoking empty")
     state = "UNREVOKED_TASKS" if any(revoking) else state
-    epoch = seat.member_epoch
+    epoch = consumer_row.member_epoch
     if epoch is not None and epoch > target_epoch:
         problem = f"is {epoch}, and the newest target's (target_epoch) is {target_epoch}: the group went on in between"
         raise FieldError("member_epoch", problem, "describe the group again, all of it at one moment")
@@ -268,13 +276,13 @@ def _member(
         problem = f"is {epoch}, the newest target's, which no member that still revokes (UNREVOKED_TASKS) has reached"
         raise FieldError("member_epoch", problem, "describe the group again, all of it at one moment")
     return BrokerMember(
-        member_id=seat.consumer_id,
+        member_id=consumer_row.consumer_id,
         process_id=process_id,
         epoch=_likely_epoch(target_epoch, state, stable=stable, arrived=target == current) if epoch is None else epoch,
         state=state,
         target=target,
         revoking=revoking,
-        offsets=_offsets(seat.task_offsets or (), group),
+        offsets=_offsets(consumer_row.task_offsets or (), group),
     )
 
 
@@ -290,12 +298,12 @@ def _no_warmups(seat: written.Consumer | written.ByRole) -> None:
         raise FieldError("warmup", problem, "leave it empty, or move the tasks to standby")
 
 
-def _roles(item: written.ByRole | None, name: str, group: Group) -> TaskNames | None:
-    if item is None:
+def _roles(roles: written.ByRole | None, name: str, group: Group) -> TaskNames | None:
+    if roles is None:
         return None
     try:
-        _no_warmups(item)
-        return TaskNames(*(_tasks(getattr(item, role) or (), role, group) for role in TaskNames._fields))
+        _no_warmups(roles)
+        return TaskNames(*(_tasks(getattr(roles, role) or (), role, group) for role in TaskNames._fields))
     except FieldError as error:
         raise error.inside(name) from None
 
@@ -308,11 +316,11 @@ def _tasks(names: Sequence[str], role: str, group: Group) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def _offsets(items: Sequence[written.TaskOffset], group: Group) -> tuple[tuple[str, int], ...]:
-    for index, item in enumerate(items):
+def _offsets(offset_rows: Sequence[written.TaskOffset], group: Group) -> tuple[tuple[str, int], ...]:
+    for index, offset_row in enumerate(offset_rows):
         place = f"task_offsets[{index}].task_id"
-        _check_known(item.task_id, place, "add the task to tasks, or leave it out", group)
-    return tuple(sorted((item.task_id, item.offset) for item in items))
+        _check_known(offset_row.task_id, place, "add the task to tasks, or leave it out", group)
+    return tuple(sorted((offset_row.task_id, offset_row.offset) for offset_row in offset_rows))
 
 
 def _check_known(name: str, place: str, fix: str, group: Group) -> None:
