@@ -1,7 +1,7 @@
-"""A cursor over bytes in Kafka's wire types, for payloads that nobody vouches for.
+"""A cursor over bytes in Kafka's wire types, for payloads that cannot be trusted.
 
-Every length and count is checked against the bytes that are left before anything is built from it, so that what a
-payload makes this process hold is bounded by the payload's own size. The types are those of Kafka's message generator
+Every length and count is checked against the remaining bytes before anything is built from it, so that the memory of
+this process is bounded by the payload's own size. The types are those of Kafka's message generator
 (``clients/src/main/resources/common/message/README.md``) and of ``java.io.DataOutput`` (``writeUTF``, ``writeChars``).
 """
 

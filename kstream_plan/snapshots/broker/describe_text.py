@@ -283,7 +283,7 @@ def _assumptions(group: _Group, broker_version: str) -> Iterator[Note]:
 
 
 class _Moment(NamedTuple):
-    """The group when its members were listed; ``state`` is ``None`` if nobody told it then."""
+    """The group when its members were listed; ``state`` is ``None`` if it is unknown for then."""
 
     state: str | None
     group_epoch: int | None

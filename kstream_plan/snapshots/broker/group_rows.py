@@ -32,12 +32,12 @@ class GroupMoment(NamedTuple):
         generation: the generation whose assignment is held, ``None`` if it is not known.
         captured_at_ms: the moment, since 1970.
         members: the members, whose reports count.
-        holdings: member id → what it is assigned; nothing where it is not named.
+        holdings: member id → its assignment; empty for a member that is not in it.
         leader: the leader's member id, ``None`` if it is not known.
         reported_at_ms: when the members reported, ``None`` if it is not known.
-        still_held: whether the reports are those of the join that led to what is held (and so older than it), and not
-            those of a join that followed.
-        holdings_before: member id → what it was assigned before that, where it is known.
+        still_held: whether the reports are of the join that led to the assignment (and so older than it), and not of a
+            later join.
+        holdings_before: member id → its assignment before that, if known.
     """
 
     application_id: str
@@ -105,7 +105,7 @@ def _largest_reports(members: Iterable[StreamsMember]) -> dict[TaskId, int]:
 
 
 def task_row(task: GroupTask, topics: Topics, ends: EndOffsets, least_end: int = 0) -> dict[str, Any]:
-    """Return a task's row; its stores end at ``least_end`` at least, as somebody has so much of them."""
+    """Return a task's row; its stores end at ``least_end`` at least, as some member has that much of them."""
     row: dict[str, Any] = {"task_id": str(task.task_id), "stateful": task.stateful}
     end_sum = end_offset_sum(task, ends)
     if end_sum is not None:
@@ -129,7 +129,7 @@ def _partition_row(partition: TopicPartition, topics: Topics) -> dict[str, Any]:
 
 
 def _decision(moment: GroupMoment) -> dict[str, Any]:
-    """Return what is known of the decision that led to what is held now, apart from what is withheld."""
+    """Return the known part of the decision that led to the assignment of now, without withheld tasks."""
     decision: dict[str, Any] = {} if moment.generation is None else {"generation": moment.generation}
     if moment.reported_at_ms is not None:
         decision["at"] = format_time(moment.reported_at_ms)
@@ -159,9 +159,10 @@ def _next_of(members: Sequence[StreamsMember], holdings_before: Mapping[str, Hel
 
 
 def _made_of(moment: GroupMoment) -> dict[str, Any] | None:
-    """Return what was decided from what the members had just reported; ``None`` if they were told of an error only.
+    """Return the decision made from the reports of the members; ``None`` if members got an error.
 
-    A member is not told what is withheld from it, only to come back at once: the row does not say what it gets then.
+    A member does not learn the tasks that are withheld from it, only that it has to rejoin at once: the row does not
+    have them.
     """
     members = moment.members
     if any(member.error_code for member in members):

@@ -35,8 +35,8 @@ _OTHER_TOPOLOGY = "give Topology.describe() of the version that is running, or l
 class GroupTask(NamedTuple):
     """One task, with the partitions it reads and those its stores are written to.
 
-    ``changelogs`` is ``None`` where nobody tells: no topology is given. A changelog that is among the ``sources``
-    restores a table up to what the group has committed of it (KAFKA-10085).
+    ``changelogs`` is ``None`` if they are unknown: no topology is given. A changelog that is among the ``sources``
+    restores a table up to the group's committed offset of it (KAFKA-10085).
     """
 
     task_id: TaskId
@@ -84,19 +84,19 @@ def group_tasks(
     """Return every task of the application, in Kafka's order.
 
     A subtopology has as many tasks as its largest source topic has partitions (``PartitionGrouper``); a topic belongs
-    to the subtopology that some member reads it for, or that the topology says. So a task that nobody holds at the
-    moment, because it is withheld until revoked, is among them.
+    to the subtopology for which a member reads it, or that of the topology. So tasks that are unassigned at the moment,
+    because they are withheld until revoked, are among them.
 
     Args:
         application_id: the group's id.
-        members: the members; their reports and their assignments both tell tasks.
+        members: the members; their reports and their assignments both name tasks.
         held_tasks: further tasks, which some member held.
         topology: the text of ``Topology.describe()``, ``None`` if it is not given.
         topics: the partitions of :func:`topics_to_ask_for`.
-        reuses_sources: tables are restored from what they read, though an older changelog may be there.
+        reuses_sources: tables are restored from their source topics, even if an older changelog exists.
 
     Returns:
-        The tasks, and warnings about what could not be told.
+        The tasks, and warnings about what is unknown.
 
     Raises:
         SnapshotError: the topology is not that of the running members.

@@ -42,9 +42,9 @@ _OLDEST = (3, 0, 12)
 _OFFSETS_TOPIC = "__consumer_offsets"
 _POLL_MS = 1_000
 _POLL_RECORDS = 10_000
-#: The client's own clock may be so late.
+#: How late the client's own clock may be.
 _GRACE_SECONDS = 0.5
-#: Whoever fails after so much of the time has waited for an answer.
+#: A request that fails after this part of the time-out has waited for an answer.
 _NEARLY = 0.9
 _UNKNOWN_TOPIC = 3
 _LATEST = -1
@@ -369,7 +369,7 @@ class KafkaCluster:
 
 
 def _only_handler(logger: logging.Logger, handler: logging.Handler) -> None:
-    """Let nothing of the client's log reach the terminal: what is wrong is told as one error."""
+    """Keep the client's log off the terminal: a failure is shown as one error."""
     logger.handlers = [handler]
     logger.propagate = False
 

@@ -21,18 +21,18 @@ _FAILED = re.compile(
 _REFUSED = re.compile(
     r"(?:\[Error \d+\] )?(?:(?:SaslAuthenticationFailed|UnsupportedSaslMechanism|IllegalSaslState)Error: )+"
 )
-#: What waiting will hardly change: nobody listens there, or there is no such place.
+#: Failures that waiting hardly mends: no process listens at the address, or there is no such address.
 _NOBODY_THERE = re.compile(r"DNS Resolution failure|unable to connect|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH")
 _TRIES = 3
 _ERROR_PREFIX = re.compile(r"(?:\[Error \d+\] )?(?:\w+Error: )*")
 
 
 class ConnectionWatch(logging.Handler):
-    """Hears why connections fail, which kafka-python tells its log only.
+    """Records why connections fail, which kafka-python writes to its log only.
 
-    It tries again whatever the reason, until it gives up for lack of time. A login that was refused must not be tried
-    again, or the account may be locked: the watch ends it by raising out of the log call that tells of it. So it does
-    when nobody listens at any of the addresses, after some tries.
+    The client tries again whatever the reason, until its time is up. A refused login must not be tried again, or the
+    account may be locked: the watch ends it by raising out of the log call. So it does, after some tries, if no process
+    listens at any of the addresses.
 
     Args:
         errors: the module ``kafka.errors``.
@@ -55,7 +55,7 @@ class ConnectionWatch(logging.Handler):
         Raises:
             SaslAuthenticationFailedError: the login was refused, or broken off.
             KafkaConfigurationError: the certificate is not trusted.
-            KafkaConnectionError: nobody is there.
+            KafkaConnectionError: no process listens there.
         """
         text = record.getMessage()
         if _LOST.search(text):

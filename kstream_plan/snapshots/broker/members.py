@@ -34,11 +34,11 @@ class StreamsMember(NamedTuple):
         member_id: its id in the group; Kafka Streams' own name for the consumer.
         group_instance_id: its id as a static member, ``None`` if it is none.
         client_host: the address it connects from, as the broker shows it.
-        subscription: the envelope of what it told when it joined.
-        info: what it told about itself when it joined.
-        active: task → its source partitions; what it is assigned.
+        subscription: its subscription when it joined.
+        info: the info in that subscription.
+        active: task → its source partitions, of its assigned active tasks.
         standby: task → its source partitions; standbys, warm-ups and temporary standbys alike.
-        error_code: what the leader told it, 0 if all is well (``assignment_info.ERRORS``).
+        error_code: the error in its assignment, 0 if there is none (``assignment_info.ERRORS``).
         has_probe: whether it is to rejoin at a later time, for a probing rebalance.
         next_rebalance_ms: when it is to rejoin, since 1970: 0 at once, 2^63-1 never.
     """

@@ -14,9 +14,9 @@ from kstream_plan.snapshots.broker.history import OffsetsRecord
 from kstream_plan.snapshots.broker.source import Cluster
 from kstream_plan.snapshots.broker.streams_group import DescribedGroup, StreamsGroupAnswer
 
-#: So many of the newest records of a group are kept: one for each generation, and some more.
+#: How many of the newest records of a group are kept: one for each generation, and some more.
 _MOST_RECORDS = 128
-#: So many end offsets of past moments are kept, one for each partition and moment.
+#: How many end offsets of past moments are kept, one for each partition and moment.
 _MOST_PAST = 100_000
 
 
@@ -74,7 +74,7 @@ class RememberedCluster:
         return self._cluster.topics(names)
 
     def committed_offsets(self, group_id: str, partitions: Sequence[TopicPartition]) -> EndOffsets:
-        """Return what a group has committed of those partitions of which it has committed anything."""
+        """Return a group's committed offsets, of the partitions that have one."""
         return self._cluster.committed_offsets(group_id, partitions)
 
     def start_offsets(self, partitions: Sequence[TopicPartition]) -> EndOffsets:

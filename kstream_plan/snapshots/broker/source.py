@@ -43,7 +43,7 @@ from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.rows.generation_rates import with_rates
 from kstream_plan.snapshots.rows.restarts import lost_state_notes, with_stores_by_restarts
 
-#: So many of the last generations are asked for their end offsets, for the rates of the newest snapshot.
+#: How many of the last generations get end offsets, for the rates of the newest snapshot.
 _GENERATIONS_FOR_RATES = 20
 
 
@@ -60,7 +60,7 @@ class Cluster(Protocol):
         """Return a group's own settings, by the brokers' names."""
 
     def streams_groups(self) -> list[str]:
-        """Return the running groups of Kafka Streams, and those of which that cannot be told now, sorted."""
+        """Return the running groups of Kafka Streams, and those whose kind is unknown at the moment, sorted."""
 
     def topics(self, names: Sequence[str]) -> Topics:
         """Return the partitions of those topics that exist."""
@@ -69,7 +69,7 @@ class Cluster(Protocol):
         """Return end offsets now; or at a time since 1970, by the records' own times."""
 
     def committed_offsets(self, group_id: str, partitions: Sequence[TopicPartition]) -> EndOffsets:
-        """Return what a group has committed of those partitions of which it has committed anything."""
+        """Return a group's committed offsets, of the partitions that have one."""
 
     def start_offsets(self, partitions: Sequence[TopicPartition]) -> EndOffsets:
         """Return the offsets that partitions start at now."""
@@ -82,7 +82,7 @@ class Cluster(Protocol):
 
 
 class Taken(NamedTuple):
-    """Snapshot rows in the order of time, and warnings about what could not be told."""
+    """Snapshot rows in the order of time, and warnings about what is unknown."""
 
     rows: list[dict[str, Any]]
     notes: list[Note]
@@ -138,17 +138,18 @@ def group_history(
     newest_only: bool,
     config: Mapping[str, Any],
 ) -> Taken:
-    """Take the snapshots that the broker's own records of a group give: one for each decision, and one of now.
+    """Take snapshots from the broker's own records of a group: one for each decision, and one of now.
 
-    A decision's snapshot is what the leader decided from: what the members held, and what they had just reported. That
-    of now has what they were assigned last, and what they reported when they joined for it, with the time.
+    The snapshot of a decision is the state that the leader decided from: the tasks that members held, and their
+    reports of that join. That of now has their last assignment, and their reports when they joined for it, with the
+    time.
 
     Args:
         cluster: where the group is.
         group_id: the group, which is the application's id.
         topology: the text of its ``Topology.describe()``, ``None`` without.
         now_ms: the time, since 1970.
-        wanted: tells of a snapshot's time, since 1970, whether the snapshot is wanted.
+        wanted: whether the snapshot of a time, since 1970, is to be taken.
         newest_only: take only the newest of them; it has the rates that the last ones before it give.
         config: the application's settings, by the names of the snapshot's ``config``.
 

@@ -33,8 +33,8 @@ class DescribedTasks(NamedTuple):
 class DescribedMember(NamedTuple):
     """A member: one thread of an instance.
 
-    ``current`` is what it was last told to hold, without what it is giving up; ``target`` what it is to hold in the
-    end. ``task_offsets`` is what it reported of its directories: brokers of 4.4 tell, and only of clients that report.
+    ``current`` has its assigned tasks, without those that it is revoking; ``target`` those that it is to hold in the
+    end. ``task_offsets`` is its report of its directories: only brokers of 4.4 show it, for clients that report.
     """
 
     member_id: str
@@ -65,7 +65,7 @@ class DescribedStreamsGroup(NamedTuple):
     """A streams group as its coordinator describes it.
 
     ``subtopologies`` is ``None`` where the broker has no topology of the group (``topology_epoch`` is -1 then);
-    ``assignor`` the name of who decides, ``None`` where it is not told: before 4.4.
+    ``assignor`` is the name of the assignor, ``None`` before 4.4.
     """
 
     error_code: int
@@ -141,7 +141,7 @@ def _subtopology(reader: ByteReader) -> DescribedSubtopology:
 
 
 def _topic(reader: ByteReader) -> str:
-    """Return a topic's name: what is said of its partitions is what was wanted of them, not what there is."""
+    """Return a topic's name: its partition count in the answer is the requested one, not that of the topic."""
     name = reader.compact_string("name")
     reader.int32("partitions")
     reader.int16("replicationFactor")

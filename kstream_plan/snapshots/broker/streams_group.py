@@ -42,7 +42,7 @@ class StreamsGroupAnswer(NamedTuple):
 
     @property
     def error_code(self) -> int:
-        """Why the group is not told; 0 if it is."""
+        """The error of the group's description, 0 if there is none."""
         return self.group.error_code
 
 

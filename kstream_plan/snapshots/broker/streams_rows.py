@@ -36,9 +36,9 @@ SINCE_4_4, ASSIGNOR = "4.4", "sticky"
 
 
 class GivenOfGroup(NamedTuple):
-    """What is given of a streams group beside what its brokers tell.
+    """The options for a streams group, beside the answers of its brokers.
 
-    ``settings`` are the group's own by the fields of ``AssignmentConfig``, and count where the brokers tell nothing;
+    ``settings`` are the group's own by the fields of ``AssignmentConfig``, and count where the brokers give none;
     ``of_application`` are names of settings that have no effect there.
     """
 

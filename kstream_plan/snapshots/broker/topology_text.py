@@ -20,7 +20,7 @@ from kstream_plan.snapshots.broker.saved_lines import saved_lines
 from kstream_plan.snapshots.rows.fields import shown
 
 _START = re.compile(r"(?P<before>(?:.*[\s\"'])?)(?:Topologies|Sub-topologies|Topology: (?P<name>.+)):\s*")
-#: Whatever cannot be read of these is missing in the topology; any other line is text behind it.
+#: A line of these that cannot be read is missing in the topology; any other line is text behind it.
 _OF_A_TOPOLOGY = re.compile(r"\s*(?:Sub-topology:|Source:|Processor:|Sink:|-->|<--).*")
 _SUBTOPOLOGY = re.compile(
     r"\s*Sub-topology: (?P<id>\d{1,9})(?P<is_global> for global store \(will not generate tasks\))?\s*"
@@ -87,7 +87,7 @@ class Topology:
 def topic_in_cluster(topic: str, application_id: str, subscribed: Collection[str]) -> str:
     """Return the name that a source topic of the text has in the cluster.
 
-    An internal topic has the application's name before it; whether it is one is told by what the members read.
+    An internal topic has the application's name before it; it is one if the members read only the topic of that name.
     """
     internal = f"{application_id}-{topic}"
     return internal if topic not in subscribed and internal in subscribed else topic

@@ -1,4 +1,4 @@
-"""Asks REST interfaces of Connect workers, each once, within a time; a login goes to nobody but who was named."""
+"""Asks REST interfaces of Connect workers, each once, within a time; a login goes only to the named address."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kstream_plan.snapshots.rows.fields import printable
 _BLOCK_BYTES = 1 << 16
 #: What a worker says of itself at ``/`` is shorter.
 _ABOUT_BYTES = 1 << 16
-#: So many workers are asked at once, and so long each at most.
+#: How many workers are asked at once, and for how long each at most.
 _AT_ONCE = 16
 _MOST_WAIT_S = 10.0
 #: What wants a login is there.

@@ -1,4 +1,4 @@
-"""A saved text → the documents in it, JSON or YAML, whatever a terminal, ``curl``, a page or Python made of them."""
+"""From a saved text to its documents, JSON or YAML, as a terminal, ``curl``, a page or Python printed them."""
 
 from __future__ import annotations
 

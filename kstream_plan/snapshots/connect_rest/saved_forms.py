@@ -16,7 +16,7 @@ from kstream_plan.model.note import name_list
 from kstream_plan.snapshots.connect_rest.saved_documents import documents_of
 from kstream_plan.snapshots.rows.fields import FieldError, shown, wrong_type
 
-#: What is asked for, below the address of the interface.
+#: The path of the request, below the address of the interface.
 PATH = "/connectors?expand=status&expand=info"
 FIX = f"save the answer to GET {PATH} as it is"
 
@@ -34,7 +34,7 @@ _OTHERS = (
 
 
 class SavedForm(NamedTuple):
-    """Statuses (and, where it was asked for, infos) by the names of connectors, and what the form does not tell."""
+    """Statuses (and infos, if requested) by the names of connectors, and notes on what the form leaves out."""
 
     connectors: Mapping[str, Any]
     notes: tuple[Note, ...] = ()
@@ -119,7 +119,7 @@ def _notes(connectors: Mapping[str, Mapping[str, Any]], *, is_of_all: bool) -> I
 
 
 def _pieces(document: Any) -> Iterator[_Piece]:
-    """Yield what a document tells of connectors.
+    """Yield the pieces of a document about connectors.
 
     Raises:
         FieldError: it is something else.

@@ -65,7 +65,7 @@ def row_of_status(
     Args:
         content: the answer, JSON.
         place: the file or address of the answer, as people know it.
-        group_id: the group that it is of, which it does not say.
+        group_id: its group, which the answer does not name.
         captured_at: when it was given, if that is known.
         config: settings, by the names of the snapshot's ``config``.
 

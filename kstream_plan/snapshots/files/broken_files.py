@@ -9,7 +9,7 @@ from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.files.content import GZIP_MAGIC
 from kstream_plan.snapshots.rows.fields import printable
 
-#: How much of a file is looked at to tell what is in it.
+#: How many bytes of a file are read to recognize its kind.
 HEAD_BYTES = 1 << 20
 
 

@@ -1,7 +1,7 @@
 """The content of files, pipes and standard input that are read here and not by Spark: all of it, and no more than that.
 
-A device is refused, a silent pipe is waited for so long, and so much text is read of one input. What is wrong is told
-as the system tells it, by the ``strerror`` of an :class:`OSError`: who reads knows the place and the fix.
+A device is refused; the wait for a silent pipe and the text of one input are limited. Errors are those of the system,
+by the ``strerror`` of an :class:`OSError`: the caller knows the place and the fix.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from kstream_plan.snapshots.files.temporary import temporary_folder
 
 #: How a gzip file begins.
 GZIP_MAGIC = b"\x1f\x8b"
-#: So much of a file of settings, a policy or a scenario is read; they are kept whole, and have a few lines.
+#: How much of a file of settings, a policy or a scenario is read; they are kept whole, and have a few lines.
 SETTINGS_BYTES = 64 << 20
-#: Packed JSON may have one value in so many bytes: in memory each takes many times that.
+#: The fewest bytes per value of packed JSON that is read: in memory each value takes many times that.
 BYTES_A_VALUE = 8
 
 _BLOCK_BYTES = 1 << 20
@@ -108,14 +108,14 @@ def fetched(path: str) -> Mapping[str, str]:
 
 
 def at_hand(path: str | Path) -> str:
-    """Return a path of what ``path`` leads to that can be opened again and again: of a pipe, that of a copy.
+    """Return a path that can be opened again and again: of a pipe, that of a copy.
 
-    So is that of a file of another file system that was fetched.
+    So is that of a file fetched from another file system.
 
     Outside of :func:`reading_within` nothing is copied, and a pipe can be read once.
 
     Raises:
-        OSError: it is a device or a socket, is not there, or a pipe that nobody writes to.
+        OSError: it is a device or a socket, does not exist, or is a pipe without a writer.
     """
     command = _command.get()
     for copies in () if command is None else command.fetched.values():
@@ -162,10 +162,10 @@ def standard_input(stream: BinaryIO | None = None) -> bytes:
 
 
 def waited_for(stream: BinaryIO) -> BinaryIO:
-    """Return a stream as soon as there is something in it, or its end.
+    """Return a stream as soon as it has content, or has ended.
 
     Raises:
-        OSError: it is a pipe, and nobody writes to it; or a device.
+        OSError: it is a pipe without a writer, or a device.
     """
     try:
         number = stream.fileno()
@@ -299,7 +299,7 @@ def _is_device(status: os.stat_result) -> bool:
 
 
 def _copy(path: str, folder: Path) -> str:
-    """Copy what comes out of a pipe; without ``O_NONBLOCK`` opening alone would wait for somebody who writes."""
+    """Copy the content of a pipe; without ``O_NONBLOCK`` opening alone would wait for a writer."""
     number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(number, "rb") as pipe, (folder / "pipe").open("wb") as file:
         _wait(number)
@@ -325,7 +325,7 @@ def _size(size: int) -> str:
 
 
 class _SizeLimited(io.RawIOBase):
-    """A stream that fails after so many bytes, or so many values of JSON that begin in them."""
+    """A stream that fails beyond a number of bytes, or of JSON values that begin in them."""
 
     def __init__(self, stream: BinaryIO, most_bytes: int, most_values: int | None = None) -> None:
         super().__init__()

@@ -13,7 +13,7 @@ from kstream_plan.snapshots.files.sources import Input
 _FOLDER = re.compile(r"(?:^|/)(date|day|dt|ds|year|month)=([^/]*)(?=/)", re.IGNORECASE)
 _WHOLE_DATE = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)", re.ASCII)
 
-#: Days begin at most so much earlier or later elsewhere than in UTC.
+#: How much earlier and later than in UTC days begin elsewhere, at most.
 _EARLIEST_ZONE, _LATEST_ZONE = timedelta(hours=-14), timedelta(hours=12)
 
 
@@ -47,7 +47,7 @@ def days_of(path: str) -> Days | None:
 
 
 def of_days(inputs: Sequence[Input], since_us: int | None, until_us: int | None) -> list[Input]:
-    """Return the files that may hold rows of a time, whatever the time zone their folders are named by.
+    """Return the files that may hold rows of a time, for any time zone of their folders' names.
 
     Args:
         inputs: the files.
@@ -64,7 +64,7 @@ def of_days(inputs: Sequence[Input], since_us: int | None, until_us: int | None)
 
 
 def _day(at_us: int | None, zone: timedelta) -> date | None:
-    """Return the day that it is, or was, at a time where days begin latest or earliest; ``None`` if there is none."""
+    """Return the date of a time in a zone; ``None`` without a time, or for one beyond the calendar."""
     if at_us is None:
         return None
     try:

@@ -112,7 +112,7 @@ _HEAD_BYTES = 1 << 16
 
 
 def file_kind(text: bytes) -> FileKind | None:
-    """Return the kind of file that begins like this text, ``None`` if it is none that is known."""
+    """Return the kind of file that begins like this text, ``None``: unknown."""
     if not _JSON.match(text):
         return next((kind for pattern, kind in _PATTERNS if pattern.search(text)), None)
     if _KIND_OF_PLAN.search(text):

@@ -18,10 +18,10 @@ from kstream_plan.snapshots.rows.document_kind import is_written
 from kstream_plan.snapshots.rows.no_closer import LONG_ENOUGH_MS
 from kstream_plan.snapshots.rows.times import parse_time_us
 
-#: So many rows of an application are looked at: the newest, and those before it.
+#: How many rows of an application are compared: the newest, and those before it.
 MOST_ROWS = 11
 
-#: So much earlier than the newest a row has to be, microseconds.
+#: How much earlier than the newest a row has to be, in microseconds.
 _EARLIER_BY_US = LONG_ENOUGH_MS * 1000
 
 _BYTE_ORDER_MARK = "\ufeff"
@@ -65,8 +65,8 @@ class KeyedRow(NamedTuple):
 class NewestRow(NamedTuple):
     """A row that counts: its file, its application as it was keyed, its JSON text in UTF-8.
 
-    ``older``: so many other rows of the application do not count; ``None``: they were not counted, which takes another
-    pass. ``earlier``: the texts of those of them that it is held against, the latest first.
+    ``older``: how many other rows of the application do not count; ``None``: unknown, counting takes another pass.
+    ``earlier``: the texts of those of them with which it is compared, the latest first.
     """
 
     file: str

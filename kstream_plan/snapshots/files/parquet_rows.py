@@ -47,7 +47,7 @@ class _NotPlainError(Exception):
 
 
 def has_plain_columns(path: str) -> bool:
-    """Return True if :func:`parquet_rows` reads the columns of a file; its values are looked at there."""
+    """Return True if :func:`parquet_rows` reads the columns of a file; values are checked there."""
     try:
         with Path(path).open("rb") as stream:
             _columns(_plain_file(stream))

@@ -1,4 +1,4 @@
-"""Which rows of which applications are meant."""
+"""Which rows of which applications are selected."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ STDIN = "-"
 PARQUET_MAGIC = b"PAR1"
 #: How many bytes stand after the footer of a Parquet file: its length and the magic number.
 _PARQUET_END_BYTES = 8
-#: So many times its size a packed file unpacks to at most (zlib's own figure).
+#: How many times its size a packed file unpacks to at most (zlib's own figure).
 _MOST_DEFLATED = 1032
 _BLOCK_BYTES = 1 << 20
 #: How names of policies, settings, texts, pictures and programs end.
@@ -84,8 +84,8 @@ class LocalFile(NamedTuple):
 class Input(NamedTuple):
     """One file for Spark: the path it opens, the name people know it by, and what it holds.
 
-    ``long_rows``: it is JSON on this machine, as it stands, with rows so long that Java, which copies a row at every
-    turn, would need many times their size.
+    ``long_rows``: it is JSON on this machine with rows so long that Java, which copies a row in every step, would need
+    many times their size.
     """
 
     path: str
@@ -105,9 +105,9 @@ class Paths(NamedTuple):
 def check_paths(paths: Sequence[str]) -> Paths:
     """Expand paths, folders and globs, and check that each leads to at least one file that is not empty.
 
-    In a folder, whatever its depth, files whose names begin with ``.`` or ``_`` and empty files are passed over, as
-    Spark does. Links are followed, each folder is walked through once. A warning (this module's logger) is given for
-    a link in a folder or among the matches of a pattern that leads nowhere, and for an empty file in a folder.
+    In a folder of any depth, files whose names begin with ``.`` or ``_`` and empty files are left out, as in Spark.
+    Links are followed, each folder is walked through once. This module's logger warns of a link that leads nowhere, in
+    a folder or among the matches of a pattern, and of an empty file in a folder.
 
     Raises:
         SnapshotError: a path that does not exist, matches nothing, is empty, or is a device.
@@ -182,7 +182,7 @@ def local_input(file: LocalFile, folder: Path, number: int, is_a_log: IsALog) ->
     replaced by a link in ``folder``, named after ``number``.
 
     Raises:
-        BrokenFileError: it cannot be read, is neither JSON nor Parquet, or is something that this tool has written.
+        BrokenFileError: it cannot be read, is neither JSON nor Parquet, or is a document of this tool.
     """
     file = _rereadable(file)
     head = read_head(file)
@@ -206,7 +206,7 @@ def local_input(file: LocalFile, folder: Path, number: int, is_a_log: IsALog) ->
 
 
 def _check_unpacked(file: LocalFile) -> None:
-    """Check that a packed file unpacks to no more than packed files may: Spark takes whatever comes.
+    """Check that a packed file unpacks to no more than the limit of packed files: Spark has none.
 
     Raises:
         BrokenFileError: it unpacks to more.
@@ -400,7 +400,7 @@ def _raise_unreadable(error: OSError) -> None:
 
 
 def _is_there(path: str) -> bool:
-    """Tell whether something is there; a link that leads nowhere is not, and is told as a warning."""
+    """Tell whether a path exists; warn of a link that leads nowhere."""
     if os.path.exists(path):
         return True
     _LOG.warning("%s is a link that leads nowhere: it is passed over", printable(path))
@@ -408,7 +408,7 @@ def _is_there(path: str) -> bool:
 
 
 def _holds_something(path: str) -> bool:
-    """Tell whether a file is not empty; one that is, is told as a warning: it may be what was left of a snapshot."""
+    """Tell whether a file is not empty; warn of an empty one, which may be the rest of a snapshot."""
     if os.stat(path).st_size:
         return True
     if not may_be_empty(path):

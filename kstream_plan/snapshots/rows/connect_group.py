@@ -35,14 +35,14 @@ from kstream_plan.snapshots.rows.times import time_ms
 
 CONNECT_PROTOCOLS = ("sessioned", "compatible", "eager")
 _JAVA = 17
-#: From this Java on tables are sized otherwise.
+#: Since this Java hash tables have other sizes.
 _NEW_JAVA = 19
 _CONNECTOR = -1
-#: So many names are told of a longer list.
+#: How many names of a longer list a message has.
 _MOST_NAMES = 8
-#: Of what runs, or does not because somebody wants it so.
+#: States of connectors and tasks that run, or are stopped on purpose.
 _WANTED_STATES = frozenset({"RUNNING", "PAUSED", "STOPPED", "RESTARTING"})
-#: Of what no worker has: that nobody holds it tells.
+#: State of an unassigned item: no worker holds it.
 _NOBODYS = "UNASSIGNED"
 
 
@@ -57,7 +57,7 @@ def read_connect(
     """Read the row of a Connect group; ``release`` is the oldest of Kafka that its workers run.
 
     Raises:
-        FieldError: what is not planned: workers of unlike configurations or tables, or what is held and not configured.
+        FieldError: no plan is possible: workers differ in their configuration or tables, or hold unconfigured items.
     """
     _refuse(row)
     notes = list[Note]()

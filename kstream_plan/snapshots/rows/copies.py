@@ -36,9 +36,9 @@ def reports_of(rows: Sequence[LagRow]) -> Reports:
 
 
 def reported_end_offsets(reports: Reports) -> dict[int, int | None]:
-    """Return, for every task with a report, its end-offset sum as the rows tell it, ``None`` if they do not.
+    """Return the end-offset sum of every task with a report, by its rows; ``None``: unknown.
 
-    Instances may have looked at different moments; the highest figure of each store is the latest one.
+    Instances may have read it at different moments; the highest figure of each store is the latest one.
     """
     whole: dict[int, int] = {}
     stores: dict[int, dict[str, int | None]] = defaultdict(dict)
@@ -70,8 +70,8 @@ def copies_of(
     * reported: the lag that the rows give; its reporters, unless named, are the consumer that is assigned the task,
       else the instance's first one;
     * not reported, but active: running, so ``LATEST``, reported by its owner;
-    * not reported, but assigned: nothing known yet, and nobody's previous task; likewise a copy of which only the
-      offset is known, and no end offset.
+    * not reported, but assigned: unknown yet, and no consumer's previous task; likewise a copy with an offset, but no
+      end offset.
 
     Raises:
         FieldError: an instance's rows about one task cannot be added up, a stateless task has a copy assigned, or a
@@ -98,16 +98,16 @@ def copies_of(
 
 
 def _is_silent(task: Task, rows: Sequence[LagRow], seat: _Seat | None) -> bool:
-    """Tell whether a copy is assigned, and how far behind it is follows from nothing that is known."""
+    """Tell whether a copy is assigned and its lag is unknown."""
     if seat is None or seat.active or task.end_offset_known:
         return False
     return any(row.lag is None and (row.offset or 0) >= 0 for row in rows)
 
 
 class CopyAges(NamedTuple):
-    """By (task, instance): since when copies are where they are, and when they were made, as far as it is known.
+    """By (task, instance): since when copies are assigned or left over, and when they were made, if known.
 
-    ``to_restore`` is what there is to restore, where that is known to be something else than what was reported.
+    ``to_restore``: the records to restore, if they are known to differ from the report.
     """
 
     since_ms: Mapping[tuple[int, int], int]

@@ -1,8 +1,8 @@
 """One field of a row: its type, its range, and what to say when it is wrong.
 
 Rows arrive as plain Python values, as ``json.loads`` gives them. Every check raises :class:`FieldError` with the path
-from the row down (``instances[2].consumers[0].active[3]``); whoever knows the file and the application turns that into
-a :class:`~kstream_plan.errors.SnapshotError`.
+from the row down (``instances[2].consumers[0].active[3]``); a caller that knows the file and the application turns it
+into a :class:`~kstream_plan.errors.SnapshotError`.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def shown(value: object) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text with whatever could drive a terminal, hide or reorder text written as an escape.
+    """Return a text with escapes for all characters that could drive a terminal, hide or reorder text.
 
-    That is every character Unicode calls not printable: control bytes, line ends, text direction marks, zero-width
-    characters and lone surrogates.
+    These are the characters that Unicode calls not printable: control bytes, line ends, text direction marks,
+    zero-width characters and lone surrogates.
     """
     if text.isprintable():
         return text

@@ -85,7 +85,7 @@ def _recent() -> deque[Any]:
 
 @dataclass(slots=True)
 class _Meter:
-    """What the generations so far measured; private to one call."""
+    """Measures rates over generations; private to one call."""
 
     source: str
     previous: _Generation | None = None

@@ -15,7 +15,7 @@ def parse_json(text: str | bytes) -> Any:
 
     Raises:
         json.JSONDecodeError: it is not JSON.
-        ValueError: a name is twice in one object: nobody can tell which one counts.
+        ValueError: a name is twice in one object: which one counts is unknown.
         RecursionError: it is nested too deeply.
     """
     return json.loads(text, object_pairs_hook=object_of)

@@ -45,13 +45,13 @@ def still_caught_up(
 
 
 def lags_when_told(reports: Reports) -> dict[tuple[int, int], int]:
-    """Return how far behind copies were at the moment of the report, by task and instance, where that is known."""
+    """Return the known lags of copies at the moment of their reports, by task and instance."""
     lags_by_seat = {seat: _lags_then(rows) for seat, rows in reports.items()}
     return {seat: sum(lags) for seat, lags in lags_by_seat.items() if lags is not None}
 
 
 def lags_at_most(reports: Reports, group: Group) -> dict[tuple[int, int], int]:
-    """Return the most that copies can be behind now, by what was written since they reported, where that is known."""
+    """Return upper bounds of the lags of copies now, by what was written since their reports, where known."""
     highest_lags = {}
     for seat, rows in reports.items():
         offsets = [_offset(row) for row in rows]

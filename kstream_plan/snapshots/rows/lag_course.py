@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kstream_plan.model.settings import AssignmentConfig
 
-#: A time is shown in so many steps.
+#: The number of steps in which a time is shown.
 STEPS = 24
 
 #: Growth below what counts as caught up is how lags go up and down.
@@ -18,15 +18,14 @@ NOTABLE = AssignmentConfig().acceptable_recovery_lag
 Series = tuple[int | None, ...]
 
 
-#: What is known of copies, or of some, or of none.
+#: The figures that may be known of all copies, of some, or of none.
 FIGURES = ("lag", "lag_before", "written_per_second", "restored_per_second")
 
 
 class Progress(NamedTuple):
-    """How far copies are behind and were when first heard of, and what came and went meanwhile; ``None``: not known.
+    """The lag of copies now and at their first report, and the rates in between; ``None``: unknown.
 
-    Rates are in records per second. ``at_least`` are those of the figures that leave out copies of which they are not
-    known.
+    Rates are in records per second. ``at_least``: the figures that leave out copies for which they are unknown.
     """
 
     lag: int | None
@@ -58,10 +57,10 @@ class Progress(NamedTuple):
 
 
 class InstanceCourse(NamedTuple):
-    """An instance: how many copies it told of, when last, and how it went on.
+    """An instance: how many copies it reported, when last, and its progress.
 
-    ``copies_behind``: those that fall behind each by itself, though others may restore more than that; ``most_behind``
-    is the task of the one that does most, and by how many records. ``is_silent``: see :func:`is_silent`.
+    ``copies_behind``: copies that fall behind each by itself, even if others restore more than that; ``most_behind``:
+    the task of the copy that falls behind most, and by how many records. ``is_silent``: see :func:`is_silent`.
     """
 
     process_id: str

@@ -68,11 +68,10 @@ class HistoryRow(NamedTuple):
 
 
 class LagHistory(NamedTuple):
-    """What the lag snapshots say about one application.
+    """The lag snapshots of one application.
 
-    ``rows`` are the newest rows about every store at or before the time that counts;
-    ``earliest`` is the time of the first row there is, for the case that none is early enough. Rates are of so many of
-    the last intervals, ``most_intervals``.
+    ``rows`` are the newest rows about every store at or before the time that counts; ``earliest`` is the time of the
+    first row at all, for the case that none is early enough. Rates are of at most ``most_intervals`` last intervals.
     """
 
     rows: Sequence[HistoryRow]

@@ -1,4 +1,4 @@
-"""What a reader is told beside the figures of a lag history: who falls behind, who is silent, how to see more."""
+"""The remarks beside the figures of a lag history: instances that fall behind or are silent, and how to see more."""
 
 from __future__ import annotations
 

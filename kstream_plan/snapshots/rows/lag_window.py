@@ -1,7 +1,7 @@
-"""How far back a lag history counts: its last day, more where that says too little. No Spark.
+"""How far back a lag history counts: its last day, more if that has too few rows. No Spark.
 
-Whoever has a year of lags wants the newest, and nobody wants the year read for it. The rule goes by times alone: how
-the rows are laid out in files does not matter.
+Of a year of lags the newest are needed, and reading all of it would take long. The rule depends on times alone, not on
+how the rows are laid out in files.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ DAY_US = 86_400_000_000
 #: (process id, task id)
 Seat: TypeAlias = tuple[str | None, str | None]
 
-#: How much is looked at first, next, and in the end: so many days, then all there is.
+#: How many days are read first and next; ``None``: all rows.
 DAYS = (1, 8, None)
 
-#: So many rows of a store have all the last intervals.
+#: The number of rows of a store that have all its last intervals.
 ENOUGH_ROWS = RECENT_INTERVALS + 1
 #: How many more rows may be read so that those of all stores of an application are of one time.
 _SPARE = 2
@@ -51,11 +51,11 @@ class LagsWanted(NamedTuple):
 
 
 class StoreCount(NamedTuple):
-    """How often a store was heard of, as its rows name it, and when first and last.
+    """How many rows a store has, as its rows name it, and when first and last.
 
-    ``process`` is the process id as it is compared. ``oldest_us`` and ``newest_us`` are of the rows that were looked at
-    and have a time that can be read; ``unreadable`` those with one that cannot. ``rows`` are how many are within each
-    of :data:`DAYS`, 0 where that is known not to be enough.
+    ``process`` is the process id as it is compared. ``oldest_us`` and ``newest_us`` are of the rows that were read and
+    have a readable time; ``unreadable`` counts those without. ``rows`` counts those within each of :data:`DAYS`, 0
+    where they are known to be too few.
     """
 
     process_id: str | None
@@ -79,7 +79,7 @@ class StoreCount(NamedTuple):
         )
 
     def rows_within(self, us: int) -> int:
-        """Return how many rows there are so long before the newest one, if they come evenly."""
+        """Return the number of rows in the ``us`` microseconds up to the newest one, if they come evenly."""
         if self.oldest_us is None or self.newest_us is None or self.oldest_us == self.newest_us:
             return 1
         return 1 + max(us, 0) * (self.rows[-1] - 1) // (self.newest_us - self.oldest_us)
@@ -104,11 +104,11 @@ def enough(request: LagsWanted, stores: Sequence[StoreCount], level: int) -> boo
 def picks(
     request: LagsWanted, stores: Sequence[StoreCount], level: int, anchor_us: int, rates_over_ms: int | None
 ) -> list[Pick]:
-    """Return which rows of which stores are needed: the newest, and those that its last intervals begin and end with.
+    """Return the rows that are needed of each store: the newest, and those at both ends of its last intervals.
 
-    Without ``rates_over_ms`` the last intervals of a store are looked for where they are if its rows come evenly;
-    whoever finds fewer there has to look at all of its rows. A row whose time cannot be read might be the newest; one
-    without a time is older than any other.
+    Without ``rates_over_ms`` these are the rows that have the last intervals if rows come evenly; if they turn out to
+    be too few, all rows of the store are needed. A row with an unreadable time might be the newest; one without a time
+    is older than any other.
 
     Args:
         request: the lags that are needed.

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any, NamedTuple
 
-#: So many of the last intervals count: rates are those of now.
+#: How many of the last intervals count: rates are those of now.
 RECENT_INTERVALS = 10
 
-#: Rates over a time that is asked for are of so many intervals at most.
+#: The highest number of intervals for rates over a time that an option gives.
 INTERVALS_OVER = 60
 
 #: Shorter intervals measure their own edges: copies are read some seconds apart, and restore in batches.
@@ -27,7 +27,7 @@ class Restored(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A rate in records per second, measured in so many intervals; ``at_least``: each of them was only a bound."""
+    """A rate in records per second, and the number of its intervals; ``at_least``: each gave a lower bound only."""
 
     per_second: float
     intervals: int
@@ -81,7 +81,7 @@ def restore_rate(intervals: Sequence[Restored]) -> Measured | None:
 
 
 def produce_rate(intervals: Sequence[float]) -> Measured | None:
-    """Return the median of what was written to a task's changelogs, 0 where it was idle; ``None`` if nobody looked."""
+    """Return the median of the rates at which a task's changelogs grew, 0 if idle; ``None``: not measured."""
     return Measured(median(intervals), len(intervals)) if intervals else None
 
 

@@ -52,7 +52,7 @@ def read_instances(instance_rows: Sequence[written.Instance]) -> tuple[list[Inst
 
 
 def read_starts(instance_rows: Sequence[written.Instance], zero_ms: int | None) -> dict[str, int]:
-    """Read when instances started, by process id, in milliseconds counted from ``zero_ms``, where that is known."""
+    """Read the known start times of instances, by process id, in milliseconds counted from ``zero_ms``."""
     if zero_ms is None:
         return {}
     return {
@@ -63,7 +63,7 @@ def read_starts(instance_rows: Sequence[written.Instance], zero_ms: int | None) 
 
 
 def untold_protocols(instance_rows: Sequence[written.Instance]) -> frozenset[str]:
-    """Return the ids of the consumers of which a row does not say what protocols they list."""
+    """Return the ids of the consumers whose protocols a row does not give."""
     consumer_rows = [consumer_row for instance_row in instance_rows for consumer_row in instance_row.consumers or ()]
     return frozenset(consumer_row.consumer_id for consumer_row in consumer_rows if consumer_row.protocols is None)
 

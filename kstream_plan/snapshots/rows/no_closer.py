@@ -12,7 +12,7 @@ from kstream_plan.model.note import name_list
 from kstream_plan.model.times import duration
 from kstream_plan.snapshots.rows.lag_history import StoreHistory, by_seat
 
-#: For so long a lag has to be looked at for that to mean anything.
+#: The shortest time over which a lag that does not fall means anything.
 LONG_ENOUGH_MS = 60_000
 
 

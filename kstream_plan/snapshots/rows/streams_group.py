@@ -181,7 +181,7 @@ def group_notes(memory: BrokerGroup, group: Group, holdings: Sequence[Holding]) 
 
 
 def no_epochs(group_id: str) -> Note:
-    """Return the warning of a group of which no epoch is known."""
+    """Return the warning of a group whose epochs are unknown."""
     message = (
         "No epoch of the group or its members is known, as in tables without --verbose: whether the members follow the "
         f"newest target is unknown. Save what kafka-streams-groups.sh --describe --group {printable(group_id)} "
@@ -197,7 +197,7 @@ def _arrived(member: BrokerMember, held_tasks: TaskNames, group: BrokerGroup) ->
 
 
 def _is_stable(state: str | None) -> bool:
-    """Tell whether a group is told to be Stable; one that tells nothing counts as such."""
+    """Tell whether a group is Stable; one without a state counts as Stable."""
     return state is None or state.lower() == _STABLE
 
 

@@ -1,9 +1,9 @@
-"""From JSON values to typed rows: every field is of its type and in its range, or one error says what is wrong with it.
+"""From JSON values to typed rows: every field is of its type and in its range, or an error names its problem.
 
 The readers follow from the types (:mod:`kstream_plan.snapshots.rows.types`), as their JSON Schemas and columns do. How
-fields belong together is the business of who reads the rows. An absent field and a ``null`` are the same, but where
-one must be; an empty text is none, but where a name must be; fields that the type does not have are ignored. A list
-that must have items is empty if it is missing: whoever reads the row says of what there must be one.
+fields belong together is checked by the readers of the rows. A ``null`` is the same as an absent field, except where a
+value is required; so is an empty text, except where a name is required. Fields that the type does not have are
+ignored. A list that must have items is empty if it is missing: the reader of the row names what is missing.
 """
 
 from __future__ import annotations
