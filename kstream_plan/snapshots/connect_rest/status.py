@@ -76,7 +76,7 @@ def row_of_status(
         answer = read_saved_form(content)
         connectors = [_connector(name, parts) for name, parts in sorted(answer.connectors.items(), key=_by_name)]
     except FieldError as error:
-        raise SnapshotError(f"{error.path} {error.what}".strip(), where=printable(place), fix=error.fix) from None
+        raise SnapshotError(f"{error.path} {error.problem}".strip(), where=printable(place), fix=error.fix) from None
     workers = _workers(connectors)
     if not workers:
         fix = "wait until the workers have started their connectors"

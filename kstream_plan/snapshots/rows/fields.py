@@ -24,21 +24,21 @@ class FieldError(Exception):
 
     Args:
         path: the field's path from the row down, as ``tasks[3].task_id``; empty for the row itself.
-        what: what is wrong, one sentence without a full stop.
+        problem: what is wrong, one sentence without a full stop.
         fix: what to do about it.
     """
 
-    def __init__(self, path: str, what: str, fix: str) -> None:
-        super().__init__(what)
+    def __init__(self, path: str, problem: str, fix: str) -> None:
+        super().__init__(problem)
         self.path = path
-        self.what = what
+        self.problem = problem
         self.fix = fix
 
     def inside(self, outer: str) -> FieldError:
         """Return the same error seen from further out: ``outer`` is put before the path."""
         dot = " " if outer.endswith(":") else "."
         joint = "" if not self.path or self.path.startswith("[") else dot
-        return FieldError(f"{outer}{joint}{self.path}", self.what, self.fix)
+        return FieldError(f"{outer}{joint}{self.path}", self.problem, self.fix)
 
 
 def shown(value: object) -> str:

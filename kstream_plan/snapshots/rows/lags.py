@@ -44,7 +44,7 @@ class UnknownNameError(FieldError):
     def inside(self, outer: str) -> UnknownNameError:
         """Return the same error seen from further out."""
         error = super().inside(outer)
-        return UnknownNameError(error.path, error.what, error.fix)
+        return UnknownNameError(error.path, error.problem, error.fix)
 
 
 class LagRows:

@@ -116,7 +116,7 @@ def snapshot_error(error: FieldError, source: str, application_id: object = None
     places = [printable(source)] if source else []
     if application_id is not None:
         places.append(f"application {shown(application_id)}")
-    problem = f"{printable(error.path)} {error.what}" if error.path else error.what
+    problem = f"{printable(error.path)} {error.problem}" if error.path else error.problem
     known_id = application_id if isinstance(application_id, str) else None
     return SnapshotError(problem, where=": ".join(places), fix=error.fix, application_id=known_id)
 

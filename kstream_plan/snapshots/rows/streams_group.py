@@ -333,7 +333,7 @@ def _setting(name: str, value: object, low: int, high: int) -> int:
         return checked_integer(f"config.{name}", value, min(low, 1), _MOST)
     except FieldError as error:
         raise FieldError(
-            error.path, error.what, f"give a whole number, {low} to {high} by the brokers' usual limits"
+            error.path, error.problem, f"give a whole number, {low} to {high} by the brokers' usual limits"
         ) from None
 
 

@@ -321,7 +321,7 @@ def _check_task_ids(
                 there = [frame.rows.where(of).agg(F.min("file")).head() for frame in files.rows([app], Times())]
                 file = min(row[0] for row in there if row is not None and row[0] is not None)
                 raise SnapshotError(
-                    f"{error.path} {error.what}", where=printable(file_name(file, names)), fix=error.fix
+                    f"{error.path} {error.problem}", where=printable(file_name(file, names)), fix=error.fix
                 ) from None
 
 
