@@ -123,7 +123,7 @@ def entries_of(
             raise SnapshotError("is a saved plan, not a history", where=printable(where), fix=fix)
         by_application[str(row.get("application_id"))].append(HistoryEntry(row, where, _time_of(row)))
     known = sorted(by_application)
-    missing = wanted.missing(known)
+    missing = wanted.unmatched_globs(known)
     if missing or not known:
         raise wanted.nothing_found(missing, known, [path])[0]
     return {name: _in_order(by_application[name]) for name in filter(wanted.wants, known)}

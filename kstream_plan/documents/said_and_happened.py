@@ -65,7 +65,7 @@ def read_said_and_happened(
     wanted, asked = Selection(tuple(application_ids)), first is not None or last is not None
     plans = read_plan_file(plan_path)
     names = [plan.group.application_id for plan in plans]
-    missing = wanted.missing(names)
+    missing = wanted.unmatched_globs(names)
     if missing:
         raise wanted.nothing_found(missing, names, [plan_path])[0]
     plans = [plan for plan in plans if wanted.wants(plan.group.application_id)]

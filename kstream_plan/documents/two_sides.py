@@ -140,7 +140,7 @@ def _plans(source: _Source, wanted: Selection) -> list[Plan]:
     path = source.given.path
     plans = read_plans(source.content, "standard input" if path == STDIN else path)
     known = [plan.group.application_id for plan in plans]
-    missing = wanted.missing(known)
+    missing = wanted.unmatched_globs(known)
     if missing:
         raise wanted.nothing_found(missing, known, [path])[0]
     return [plan for plan in plans if wanted.wants(plan.group.application_id)]

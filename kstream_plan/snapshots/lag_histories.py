@@ -83,7 +83,7 @@ def read_lag_courses(
             inputs, _ = all_inputs(spark.sparkContext, files, keep_going=False)
             lag_files = LagFiles(spark, inputs)
             applications = known_applications(lag_files, row_selection.as_of_us)
-            unmatched = row_selection.missing(applications.newest_us)
+            unmatched = row_selection.unmatched_globs(applications.newest_us)
             if unmatched or not applications.newest_us:
                 raise _nothing_found(paths, unmatched, sorted(applications.newest_us), row_selection.as_of_us)
             newest = {app: at_us for app, at_us in sorted(applications.newest_us.items()) if row_selection.wants(app)}

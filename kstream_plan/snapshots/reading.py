@@ -253,7 +253,7 @@ def _snapshot_rows(context: SparkContext, files: Files, row_selection: Selection
         for text in texts
     ]
     application_ids = {row.key for row in rows} | {error.application_id or "" for error in errors}
-    unmatched = row_selection.missing(application_ids)
+    unmatched = row_selection.unmatched_globs(application_ids)
     if unmatched or not (rows or errors):
         known_ids = known_applications(sql_session(context), inputs) if inputs else []
         errors += row_selection.nothing_found(unmatched, known_ids, [file.name for file in inputs])

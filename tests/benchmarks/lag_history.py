@@ -79,9 +79,9 @@ def ours(spark: Any, folder: str) -> list[Any]:
     texts, _ = newest_lags(spark, inputs, {"orders": LagsWanted(LAST * 1_000_000)})
     found = []
     for text in texts:
-        lags = [(one.at_ms, one.end, one.behind) for one in text.intervals]
+        lags = [(one.at_ms, one.end, one.lag) for one in text.intervals]
         first = text.intervals[-1]
-        before = (first.at_ms - first.elapsed_ms, first.end_before, first.behind_before)
+        before = (first.at_ms - first.elapsed_ms, first.end_before, first.lag_before)
         row = json.loads(text.text)
         found.append([text.process_id, text.task_id, row["end_offset"], row["lag"], [*map(list, lags), list(before)]])
     return sorted(found)

@@ -87,7 +87,7 @@ def test_each_generation_is_what_the_broker_recorded(folder: Path, scenario: str
     """The assignment bytes of every member in the group's metadata records."""
     cluster = CapturedCluster(scenario)
     recorded = {
-        of.number: of.held
+        of.number: of.holdings
         for of in generations(cluster.group_id, cluster.group_records(cluster.group_id))
         if of.members
     }

@@ -288,7 +288,7 @@ class Application:
                     decision = group_decisions(cluster, self.application_id, lambda _: True)[-1]
                 except KstreamPlanError:  # nobody has joined yet
                     return None
-            done = decision.processes == instances and not decision.probing and not decision.withheld_tasks
+            done = decision.processes == instances and not decision.has_probe and not decision.withheld_tasks
             return decision if done else None
 
         return until(last, f"{instances} instances to settle", seconds)

@@ -145,7 +145,7 @@ def _read(
             errors.append(saved_plan)
         else:
             raise saved_plan
-    if not source.snapshots and (absent_ids := selection.missing(ids)):
+    if not source.snapshots and (absent_ids := selection.unmatched_globs(ids)):
         errors += selection.nothing_found(absent_ids, sorted(ids)[:5], source.plan_files)
         if not options.keep_going:
             raise errors[0]

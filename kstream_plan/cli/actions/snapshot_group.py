@@ -209,7 +209,7 @@ def list_group(cluster: Cluster, group_id: str, in_range: Callable[[int], bool])
             decision.consumers,
             decision.moved_tasks,
             decision.withheld_tasks,
-            decision.probing,
+            decision.has_probe,
         )
         for decision in group_decisions(cluster, group_id, in_range)
     ]

@@ -141,7 +141,7 @@ def _select(entries: Sequence[SavedPlan], application_ids: Sequence[str], files:
     """Return the plans of the applications that are wanted."""
     selection = Selection(tuple(application_ids))
     ids = sorted({entry.plan.group.application_id for entry in entries})
-    absent_ids = selection.missing(ids)
+    absent_ids = selection.unmatched_globs(ids)
     if absent_ids:
         raise selection.nothing_found(absent_ids, ids, files)[0]
     return [entry for entry in entries if selection.wants(entry.plan.group.application_id)]

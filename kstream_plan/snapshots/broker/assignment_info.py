@@ -28,7 +28,7 @@ ERRORS = MappingProxyType(
 
 
 class AssignmentInfo(NamedTuple):
-    """What a member is told.
+    """The assignment of a member.
 
     Attributes:
         version: the version of the payload.

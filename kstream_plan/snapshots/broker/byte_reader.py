@@ -1,7 +1,7 @@
-"""A cursor over bytes in Kafka's wire types, for payloads that nobody vouches for.
+"""A cursor over bytes in Kafka's wire types, for payloads that cannot be trusted.
 
-Every length and count is checked against the bytes that are left before anything is built from it, so that what a
-payload makes this process hold is bounded by the payload's own size. The types are those of Kafka's message generator
+Every length and count is checked against the remaining bytes before anything is built from it, so that the memory of
+this process is bounded by the payload's own size. The types are those of Kafka's message generator
 (``clients/src/main/resources/common/message/README.md``) and of ``java.io.DataOutput`` (``writeUTF``, ``writeChars``).
 """
 
@@ -18,21 +18,21 @@ _LONGEST_VARINT = 5
 
 
 class PayloadError(Exception):
-    """A payload breaks its format; whoever knows whose payload it is makes a ``SnapshotError`` of it.
+    """A payload breaks its format; a caller that knows its member makes a ``SnapshotError`` of it.
 
     Args:
         field: the field in Kafka's name for it, empty for the payload as a whole.
-        what: what is wrong, one sentence without a full stop.
+        problem: what is wrong, one sentence without a full stop.
     """
 
-    def __init__(self, field: str, what: str) -> None:
-        super().__init__(what)
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(problem)
         self.field = field
-        self.what = what
+        self.problem = problem
 
     def inside(self, outer: str) -> PayloadError:
         """Return the same error seen from further out: ``outer`` is put before the field."""
-        return PayloadError(f"{outer}.{self.field}" if self.field else outer, self.what)
+        return PayloadError(f"{outer}.{self.field}" if self.field else outer, self.problem)
 
 
 class UnknownVersionError(PayloadError):
@@ -40,25 +40,25 @@ class UnknownVersionError(PayloadError):
 
     def inside(self, outer: str) -> UnknownVersionError:
         """Return the same error seen from further out."""
-        return UnknownVersionError(f"{outer}.{self.field}" if self.field else outer, self.what)
+        return UnknownVersionError(f"{outer}.{self.field}" if self.field else outer, self.problem)
 
 
 class ByteReader:
     """Reads one payload from front to end; ``field`` is the name to blame in every method.
 
-    Every method raises :class:`PayloadError` where the bytes do not hold what is asked for.
+    Every method raises :class:`PayloadError` if the bytes do not hold such a value.
     """
 
-    __slots__ = ("_at", "_data")
+    __slots__ = ("_data", "_position")
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        self._at = 0
+        self._position = 0
 
     @property
-    def left(self) -> int:
-        """How many bytes are left."""
-        return len(self._data) - self._at
+    def remaining_bytes(self) -> int:
+        """The number of bytes that are not read yet."""
+        return len(self._data) - self._position
 
     def int8(self, field: str) -> int:
         """Return a signed integer of 1 byte."""
@@ -159,29 +159,33 @@ class ByteReader:
 
     def finish(self) -> None:
         """Check that nothing is left."""
-        if self.left:
-            raise PayloadError("", f"goes on for {self.left} bytes after its end")
+        if self.remaining_bytes:
+            raise PayloadError("", f"goes on for {self.remaining_bytes} bytes after its end")
 
     def _integer(self, kind: struct.Struct, field: str) -> int:
         value: int = kind.unpack(self._take(kind.size, field))[0]
         return value
 
     def _take(self, length: int, field: str) -> bytes:
-        end = self._at + length
+        end = self._position + length
         if end > len(self._data):
-            raise PayloadError(field, f"needs {length} bytes where {self.left} are left, at byte {self._at}")
-        taken = self._data[self._at : end]
-        self._at = end
-        return taken
+            raise PayloadError(
+                field, f"needs {length} bytes where {self.remaining_bytes} are left, at byte {self._position}"
+            )
+        chunk = self._data[self._position : end]
+        self._position = end
+        return chunk
 
     def _length(self, length: int, field: str) -> int:
         if length < 0:
-            raise PayloadError(field, f"has the length {length}, at byte {self._at}")
+            raise PayloadError(field, f"has the length {length}, at byte {self._position}")
         return length
 
     def _fitting(self, count: int, field: str, item_bytes: int) -> int:
-        if not 0 <= count <= self.left // item_bytes:
-            raise PayloadError(field, f"cannot have {count} items in the {self.left} bytes left, at byte {self._at}")
+        if not 0 <= count <= self.remaining_bytes // item_bytes:
+            raise PayloadError(
+                field, f"cannot have {count} items in the {self.remaining_bytes} bytes left, at byte {self._position}"
+            )
         return count
 
 

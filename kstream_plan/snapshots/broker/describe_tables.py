@@ -43,13 +43,13 @@ class TableKind(Enum):
 class TableRow(NamedTuple):
     """A line of a table.
 
-    where: the file and the line.
+    place: the file and the line.
     kind: what the table shows.
     table: the number of its table in the text, from 1.
     cells: column → what stands there.
     """
 
-    where: str
+    place: str
     kind: TableKind
     table: int
     cells: Mapping[str, str]
@@ -86,7 +86,7 @@ _PROMPT = re.compile(r"\S*[$#%>](?:\s.*)?|\[.*")
 _ROLES = r"(?:(?:TARGET-)?(?:ACTIVE|STANDBY|WARMUP):\s+(?:[^\s:;]+:\[[\d,]*\](?:;\s*|\s*$))+)*"
 
 
-def read_tables(where: str, text: str) -> Iterator[TableRow]:
+def read_tables(file: str, text: str) -> Iterator[TableRow]:
     """Yield the lines of all tables in a text.
 
     Raises:
@@ -99,10 +99,10 @@ def read_tables(where: str, text: str) -> Iterator[TableRow]:
         if len(line) < _LONGEST_HEADER and (header := _HEADER.fullmatch(line)) is not None
     }
     for table, (number, header) in enumerate(headers.items(), start=1):
-        end = next((other for other in headers if other > number), len(lines))
+        end = next((next_number for next_number in headers if next_number > number), len(lines))
         indent = len(header["before"])
         rest = [line[indent:] for line in lines[number + 1 : end]]
-        yield from _rows(where, header["columns"], table, number + 1, rest)
+        yield from _rows(file, header["columns"], table, number + 1, rest)
 
 
 def failure_in(text: str) -> str | None:
@@ -111,7 +111,7 @@ def failure_in(text: str) -> str | None:
     return match["message"].strip() if match is not None else None
 
 
-def _rows(where: str, header: str, table: int, number: int, lines: Sequence[str]) -> Iterator[TableRow]:
+def _rows(file: str, header: str, table: int, number: int, lines: Sequence[str]) -> Iterator[TableRow]:
     """Yield the lines of a table; other lines may stand between them."""
     columns = ("GROUP", *(column.replace("_", " ") for column in header.replace("R (ID)", "R_(ID)").split()))
     kind = next((kind for kind, known_by in _KNOWN_BY if known_by <= set(columns)), TableKind.OTHER)
@@ -123,20 +123,22 @@ def _rows(where: str, header: str, table: int, number: int, lines: Sequence[str]
         if kind is TableKind.EARLY_MEMBERS and not any("-TASKS:" in line for line in lines):
             kind = TableKind.CUT  # releases before 4.2 print tasks on lines of their own
         whole = re.fullmatch("".join(map(_cell, columns)), first.rstrip() + " ")
-        known = {} if whole is None else dict(zip(columns, whole.groups(""), strict=True))
-        yield TableRow(f"{where}, line {number}", kind, table, {**known, "GROUP": first.partition(" ")[0]})
+        first_cells = {} if whole is None else dict(zip(columns, whole.groups(""), strict=True))
+        yield TableRow(f"{file}, line {number}", kind, table, {**first_cells, "GROUP": first.partition(" ")[0]})
         return
     pattern, group_ids, is_whole = re.compile("".join(map(_cell, columns))), set[str](), True
-    for place, line in enumerate(lines, start=number + 1):
+    for line_number, line in enumerate(lines, start=number + 1):
         cells = pattern.fullmatch(line.rstrip() + " ")
         first = line.partition(" ")[0]
         if cells is not None and (is_whole or cells[1] in group_ids or cells[len(columns)].endswith((";", "]"))):
             group_ids.add(cells[1])
             values = zip(columns, cells.groups(""), strict=True)
-            yield TableRow(f"{where}, line {place}", kind, table, {column: value.strip() for column, value in values})
+            yield TableRow(
+                f"{file}, line {line_number}", kind, table, {column: value.strip() for column, value in values}
+            )
         elif first in group_ids or (not group_ids and line.strip() and not _PROMPT.fullmatch(line)):
-            what = f"{shown(line[:80])} cannot be read"
-            raise SnapshotError(what, where=f"{where}, line {place}", fix=WHOLE_LINES)
+            problem = f"{shown(line[:80])} cannot be read"
+            raise SnapshotError(problem, where=f"{file}, line {line_number}", fix=WHOLE_LINES)
         else:
             is_whole = is_whole and not group_ids
 

@@ -42,7 +42,7 @@ class _Member(NamedTuple):
 class _Group:
     """What the text holds of one group."""
 
-    where: str
+    file: str
     members: list[_Member] = field(default_factory=list)
     state: str | None = None
     member_count: int | None = None
@@ -85,18 +85,18 @@ def rows_from_text(
             tasks keep state is unknown.
     """
     groups: dict[str, _Group] = {}
-    others: list[TableRow] = []
-    for where, text in texts:
-        _read(where, text, groups, others)
-    found = {group_id: group for group_id, group in groups.items() if group.members}
-    if not found:
-        raise _without_members(groups, others, texts)
+    other_rows: list[TableRow] = []
+    for file, text in texts:
+        _read(file, text, groups, other_rows)
+    groups_with_members = {group_id: group for group_id, group in groups.items() if group.members}
+    if not groups_with_members:
+        raise _without_members(groups, other_rows, texts)
     rows = [
         _row(group_id, group, broker_version, topology_of(group_id), settings_of(group_id))
-        for group_id, group in found.items()
+        for group_id, group in groups_with_members.items()
     ]
     left_out = {group_id for group_id, group in groups.items() if not group.members and group.member_count != 0}
-    left_out |= {row.cells["GROUP"] for row in others} - found.keys() - groups.keys()
+    left_out |= {row.cells["GROUP"] for row in other_rows} - groups_with_members.keys() - groups.keys()
     if left_out:
         names = ", ".join(map(printable, sorted(left_out)))
         message = f"left out, as no members of a streams group are listed: {names}. Save what {_TOOL} prints of each"
@@ -105,50 +105,52 @@ def rows_from_text(
 
 
 def _without_members(
-    groups: Mapping[str, _Group], others: list[TableRow], texts: Sequence[tuple[str, str]]
+    groups: Mapping[str, _Group], other_rows: list[TableRow], texts: Sequence[tuple[str, str]]
 ) -> SnapshotError:
-    """Return the error about texts without the members of a streams group, by what they hold instead."""
-    cut = next((row for row in others if row.kind is TableKind.CUT), None)
+    """Return the error about texts without members of a streams group; it names what they hold instead."""
+    cut = next((row for row in other_rows if row.kind is TableKind.CUT), None)
     if cut is not None:
-        return SnapshotError(f"is {cut.kind.value}", where=cut.where, fix=WHOLE_LINES)
-    if groups and all(row.kind is not TableKind.EARLY_MEMBERS for row in others):
+        return SnapshotError(f"is {cut.kind.value}", where=cut.place, fix=WHOLE_LINES)
+    if groups and all(row.kind is not TableKind.EARLY_MEMBERS for row in other_rows):
         group_id, group = next(iter(groups.items()))
-        what = f"holds the state or the offsets of group {shown(group_id)}, and not its members"
-        return SnapshotError(what, where=group.where, fix=f"add what {_TOOL.replace('ID', printable(group_id))} prints")
-    if not others:
-        failed = next((failure for _, text in texts if (failure := failure_in(text)) is not None), None)
-        what = "holds no table of a streams group's members"
-        what = what if failed is None else f"{what}: the tool failed: {printable(failed[:200])}"
-        return SnapshotError(what, where=", ".join(where for where, _ in texts), fix=f"save what {_TOOL} prints")
-    row = next((row for row in others if row.kind is TableKind.EARLY_MEMBERS), others[0])
+        problem = f"holds the state or the offsets of group {shown(group_id)}, and not its members"
+        return SnapshotError(
+            problem, where=group.file, fix=f"add what {_TOOL.replace('ID', printable(group_id))} prints"
+        )
+    if not other_rows:
+        first_failure = next((failure for _, text in texts if (failure := failure_in(text)) is not None), None)
+        problem = "holds no table of a streams group's members"
+        problem = problem if first_failure is None else f"{problem}: the tool failed: {printable(first_failure[:200])}"
+        return SnapshotError(problem, where=", ".join(file for file, _ in texts), fix=f"save what {_TOOL} prints")
+    row = next((row for row in other_rows if row.kind is TableKind.EARLY_MEMBERS), other_rows[0])
     group_id = printable(row.cells["GROUP"]) or "ID"
     fix = f"save what {_TOOL.replace('ID', group_id)} prints"
     if row.kind is TableKind.SHARE or row.cells.get("TYPE", "Streams") != "Streams":
         fix = f"kafka-streams-groups.sh --list names the groups that have tasks: save what {_TOOL} prints of one"
     strategy = row.cells.get("ASSIGNMENT-STRATEGY", "-")
     if strategy not in ("-", "stream"):
-        what = f"is a group with the assignor {shown(strategy)}, not stream: it is not one of Kafka Streams"
-        return SnapshotError(what, where=row.where, fix="give the group of a Kafka Streams application")
+        problem = f"is a group with the assignor {shown(strategy)}, not stream: it is not one of Kafka Streams"
+        return SnapshotError(problem, where=row.place, fix="give the group of a Kafka Streams application")
     if row.kind is TableKind.CLASSIC:
         fix = (
             "tasks and standbys of a classic group are in its logs (kstream-plan snapshot FILE) and at "
             f"its brokers (kstream-plan snapshot --bootstrap-server HOST:PORT --group {group_id})"
         )
-    return SnapshotError(f"is {row.kind.value}", where=row.where, fix=fix)
+    return SnapshotError(f"is {row.kind.value}", where=row.place, fix=fix)
 
 
-def _read(where: str, text: str, groups: dict[str, _Group], others: list[TableRow]) -> None:
-    """Add what the tables of a text tell; ``others``: the tables that are of no streams group."""
-    started = set[tuple[int, str]]()
-    for row in read_tables(where, text):
+def _read(file: str, text: str, groups: dict[str, _Group], other_rows: list[TableRow]) -> None:
+    """Add the tables of a text to the groups, and those of no streams group to ``other_rows``."""
+    tables_read = set[tuple[int, str]]()
+    for row in read_tables(file, text):
         group_id = row.cells["GROUP"]
         if row.kind not in (TableKind.MEMBERS, TableKind.STATE, TableKind.OFFSETS):
-            others.append(row)
+            other_rows.append(row)
             continue
-        group = groups.setdefault(group_id, _Group(where))
-        if row.kind is TableKind.MEMBERS and (row.table, group_id) not in started:
+        group = groups.setdefault(group_id, _Group(file))
+        if row.kind is TableKind.MEMBERS and (row.table, group_id) not in tables_read:
             group.members.clear()  # an earlier table of the same group
-        started.add((row.table, group_id))
+        tables_read.add((row.table, group_id))
         _add(row, group)
 
 
@@ -173,7 +175,10 @@ def _roles(text: str) -> dict[str, tuple[str, ...]]:
     parts = _ROLE.split(text)[1:]
     return {
         role.lower(): tuple(
-            f"{of}_{partition}" for of, numbers in _TASKS.findall(tasks) for partition in numbers.split(",") if numbers
+            f"{subtopology}_{partition}"
+            for subtopology, numbers in _TASKS.findall(tasks)
+            for partition in numbers.split(",")
+            if numbers
         )
         for role, tasks in zip(parts[::2], parts[1::2], strict=True)
     }
@@ -183,19 +188,19 @@ def _row(
     group_id: str, group: _Group, broker_version: str, topology: Topology | None, settings: Mapping[str, Any] | None
 ) -> DescribedRow:
     classic = next((member.member_id for member in group.members if member.is_classic), None)
-    refuse_unmodelled(group_id, group.where, group.assignor, classic)
+    refuse_unmodelled(group_id, group.file, group.assignor, classic)
     names = {field_name: name for name, (field_name, *_) in GROUP_SETTINGS.items()}
     tasks, notes = _tasks(group_id, group, topology)
-    listed = _when_listed(group)
-    notes += listed.notes
+    listing = _when_listed(group)
+    notes += listing.notes
     row: dict[str, Any] = {
         "format_version": "1.0",
         "application_id": group_id,
         "group_protocol": "streams",
         "broker_version": broker_version,
-        "generation": listed.group_epoch,
-        "target_epoch": listed.target_epoch,
-        "group_state": listed.state,
+        "generation": listing.group_epoch,
+        "target_epoch": listing.target_epoch,
+        "group_state": listing.state,
         "config": {names.get(name, name): value for name, value in (settings or {}).items()},
         "tasks": tasks,
         "instances": _instances(group),
@@ -208,30 +213,32 @@ def _row(
             "brokers' defaults are assumed. Give --streams-config"
         )
         notes.append(Note("no-config", message))
-    if listed.state is not None and listed.state != "Stable":
-        message = f"the group is {printable(listed.state)}: the progress of each member is not in the tool's text"
+    if listing.state is not None and listing.state != "Stable":
+        message = f"the group is {printable(listing.state)}: the progress of each member is not in the tool's text"
         notes.append(Note("not-stable", message))
-    notes += _missing(group, broker_version)
-    if listed.state == group.state and group.state in (None, "Stable", "Reconciling"):
+    notes += _assumptions(group, broker_version)
+    if listing.state == group.state and group.state in (None, "Stable", "Reconciling"):
         notes += _cut(group, tasks)
-    if listed.group_epoch is None:
+    if listing.group_epoch is None:
         notes.append(no_epochs(group_id))
     return DescribedRow(row, tuple(notes))
 
 
 def _cut(group: _Group, tasks: Sequence[Mapping[str, Any]]) -> Iterator[Note]:
-    """Tell whether lines of members seem to be cut between two tasks.
+    """Yield a note if lines of members seem to be cut between two tasks.
 
     Raises:
-        SnapshotError: no member is to run a task, as the coordinator never leaves one where it has assigned all.
+        SnapshotError: no member is to run a task: a coordinator that has assigned tasks leaves none out.
     """
-    before = "target-" if group.has_targets else ""
-    running = {task for member in group.members for task in member.roles.get(f"{before}active", ())}
-    lost = [task["task_id"] for task in tasks if task["task_id"] not in running]
-    if lost:
-        what = f"no member is to run task {lost[0]}" + (f" and {len(lost) - 1} more" if lost[1:] else "")
+    prefix = "target-" if group.has_targets else ""
+    running = {task for member in group.members for task in member.roles.get(f"{prefix}active", ())}
+    unassigned_ids = [task["task_id"] for task in tasks if task["task_id"] not in running]
+    if unassigned_ids:
+        problem = f"no member is to run task {unassigned_ids[0]}" + (
+            f" and {len(unassigned_ids) - 1} more" if unassigned_ids[1:] else ""
+        )
         fix = f"{WHOLE_LINES}; where they are whole, members have just left: save it again when --state says Stable"
-        raise SnapshotError(what, where=group.where, fix=fix)
+        raise SnapshotError(problem, where=group.file, fix=fix)
     standbys = _copies(group)
     numbers = sorted({standbys[task["task_id"]] for task in tasks if task["stateful"]})
     if numbers[1:]:
@@ -242,24 +249,24 @@ def _cut(group: _Group, tasks: Sequence[Mapping[str, Any]]) -> Iterator[Note]:
         yield Note("standbys-differ", message)
 
 
-def _missing(group: _Group, broker_version: str) -> Iterator[Note]:
-    """Tell which tables and columns are not there, and what is assumed instead.
+def _assumptions(group: _Group, broker_version: str) -> Iterator[Note]:
+    """Yield notes on missing tables and columns, and on what is assumed instead.
 
     Raises:
-        SnapshotError: fewer or more members are there than the group's state says.
-        SnapshotError: what members are to hold is not there, and does not follow from the group's state.
+        SnapshotError: the number of members is not that of the group's state.
+        SnapshotError: the targets of members are missing, and do not follow from the group's state.
     """
     is_one_moment = None in (group.target_epoch, group.members_target_epoch) or (
         group.target_epoch == group.members_target_epoch
     )
     if group.member_count not in (None, len(group.members)) and is_one_moment:
-        what = f"--state says {group.member_count} members, and --members has {len(group.members)}"
-        raise SnapshotError(what, where=group.where, fix=f"{WHOLE_LINES}, of both tables at one time")
+        problem = f"--state says {group.member_count} members, and --members has {len(group.members)}"
+        raise SnapshotError(problem, where=group.file, fix=f"{WHOLE_LINES}, of both tables at one time")
     if not group.has_targets:
         if group.state != "Stable":
-            what = "does not tell what members are to hold: --members was saved without --verbose, and "
-            what += "--state is missing" if group.state is None else f"the group is {printable(group.state)}"
-            raise SnapshotError(what, where=group.where, fix=f"save what {_TOOL} prints")
+            problem = "does not tell what members are to hold: --members was saved without --verbose, and "
+            problem += "--state is missing" if group.state is None else f"the group is {printable(group.state)}"
+            raise SnapshotError(problem, where=group.file, fix=f"save what {_TOOL} prints")
         message = (
             "--members was saved without --verbose: what members are to hold is taken to be what they hold, since "
             "--state says that the group is Stable. If it was not when its members were listed, the plan is wrong"
@@ -276,7 +283,7 @@ def _missing(group: _Group, broker_version: str) -> Iterator[Note]:
 
 
 class _Moment(NamedTuple):
-    """The group when its members were listed; ``state`` is ``None`` if nobody told it then."""
+    """The group when its members were listed; ``state`` is ``None`` if it is unknown for then."""
 
     state: str | None
     group_epoch: int | None
@@ -313,9 +320,9 @@ def _copies(group: _Group) -> Counter[str]:
 
 
 def _instances(group: _Group) -> list[dict[str, Any]]:
-    found: dict[str, list[dict[str, Any]]] = {}
+    consumers_by_process: dict[str, list[dict[str, Any]]] = {}
     for position, member in enumerate(group.members):
-        found.setdefault(member.process_id, []).append(
+        consumers_by_process.setdefault(member.process_id, []).append(
             {
                 "consumer_id": member.member_id,
                 "client_id": member.client_id,
@@ -327,39 +334,44 @@ def _instances(group: _Group) -> list[dict[str, Any]]:
                 else None,
             }
         )
-    return [{"process_id": process_id, "consumers": consumers} for process_id, consumers in found.items()]
+    return [
+        {"process_id": process_id, "consumers": consumers} for process_id, consumers in consumers_by_process.items()
+    ]
 
 
 def _tasks(group_id: str, group: _Group, topology: Topology | None) -> tuple[list[dict[str, Any]], list[Note]]:
-    """Return all tasks: as many of a subtopology as anybody has, or is to have, or its topics have partitions."""
-    number, copied = dict[str, int](), set[str]()
+    """Return all tasks of the subtopologies: those of the members and their targets, and of all source partitions."""
+    task_counts, copied = dict[str, int](), set[str]()
     for member in group.members:
         for role, names in member.roles.items():
             for name in names:
-                of, _, partition = name.rpartition("_")
-                number[of] = max(number.get(of, 0), int(partition) + 1)
+                subtopology_id, _, partition = name.rpartition("_")
+                task_counts[subtopology_id] = max(task_counts.get(subtopology_id, 0), int(partition) + 1)
                 if role.removeprefix("target-") != "active":
-                    copied.add(of)
+                    copied.add(subtopology_id)
     notes: list[Note] = [] if topology is None else [*topology.notes]
     if topology is not None:
-        subtopologies = {str(key.number): of for key, of in topology.subtopologies.items()}
-        for of, known in subtopologies.items():
-            topics = (t for topic in known.source_topics for t in (topic, f"{group_id}-{topic}"))
-            number[of] = max([number.get(of, 0), *(group.partitions.get(topic, 0) for topic in topics)])
-        unknown = sorted(of for of in number if of not in subtopologies)
+        subtopologies = {str(key.number): subtopology for key, subtopology in topology.subtopologies.items()}
+        for subtopology_id, subtopology in subtopologies.items():
+            topics = (t for topic in subtopology.source_topics for t in (topic, f"{group_id}-{topic}"))
+            partition_counts = [group.partitions.get(topic, 0) for topic in topics]
+            task_counts[subtopology_id] = max([task_counts.get(subtopology_id, 0), *partition_counts])
+        unknown = sorted(task_counts.keys() - subtopologies.keys())
         if unknown:
-            what, fix = f"has no sub-topology {unknown[0]}", "give the topology that the group runs"
-            raise SnapshotError(what, where=topology.where, fix=fix)
-        stateful = {of for of, known in subtopologies.items() if known.stores}
+            problem, fix = f"has no sub-topology {unknown[0]}", "give the topology that the group runs"
+            raise SnapshotError(problem, where=topology.file, fix=fix)
+        stateful = {subtopology_id for subtopology_id, subtopology in subtopologies.items() if subtopology.stores}
     elif copied:
         stateful = copied
         notes.append(Note("stateful-by-standbys", "Tasks with standbys are assumed to be stateful, others stateless"))
     else:
-        what = "does not tell which tasks are stateful, and there is no standby"
-        raise SnapshotError(what, where=group.where, fix="give Topology.describe() of the application: --topology FILE")
+        problem = "does not tell which tasks are stateful, and there is no standby"
+        raise SnapshotError(
+            problem, where=group.file, fix="give Topology.describe() of the application: --topology FILE"
+        )
     tasks = [
-        {"task_id": f"{of}_{partition}", "stateful": of in stateful}
-        for of, count in sorted(number.items())
+        {"task_id": f"{subtopology_id}_{partition}", "stateful": subtopology_id in stateful}
+        for subtopology_id, count in sorted(task_counts.items())
         for partition in range(count)
     ]
     return tasks, notes

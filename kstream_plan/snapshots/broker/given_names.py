@@ -12,7 +12,7 @@ from kstream_plan.snapshots.leader_log.naming import client_of, notes_on_unused_
 def with_names(
     rows: Sequence[Mapping[str, Any]], names: Mapping[str, Mapping[str, str]]
 ) -> tuple[list[dict[str, Any]], list[Note]]:
-    """Return rows with the hosts and racks that are given, and which of these are nobody's.
+    """Return rows with the hosts and racks that are given, and notes on names that match no instance.
 
     ``names`` are by process id, client id or host.
     """
@@ -24,7 +24,7 @@ def _with_names(row: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) 
 
 
 def _names_of(instance: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """What is given under its host, then under a client id, then under its process id; the last one counts."""
+    """Return the host and rack given for its host, a client id or its process id; the last of these counts."""
     names_by_id: dict[str, str] = {}
     for key in _keys(instance):
         names_by_id |= names.get(key, {})

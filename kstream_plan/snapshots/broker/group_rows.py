@@ -32,23 +32,23 @@ class GroupMoment(NamedTuple):
         generation: the generation whose assignment is held, ``None`` if it is not known.
         captured_at_ms: the moment, since 1970.
         members: the members, whose reports count.
-        held: member id → what it is assigned; nothing where it is not named.
+        holdings: member id → its assignment; empty for a member that is not in it.
         leader: the leader's member id, ``None`` if it is not known.
         reported_at_ms: when the members reported, ``None`` if it is not known.
-        still_held: whether the reports are those of the join that led to what is held (and so older than it), and not
-            those of a join that followed.
-        held_before: member id → what it was assigned before that, where it is known.
+        still_held: whether the reports are of the join that led to the assignment (and so older than it), and not of a
+            later join.
+        holdings_before: member id → its assignment before that, if known.
     """
 
     application_id: str
     generation: int | None
     captured_at_ms: int
     members: Sequence[StreamsMember]
-    held: Mapping[str, HeldPartitions]
+    holdings: Mapping[str, HeldPartitions]
     leader: str | None = None
     reported_at_ms: int | None = None
     still_held: bool = False
-    held_before: Mapping[str, HeldPartitions] = MappingProxyType({})
+    holdings_before: Mapping[str, HeldPartitions] = MappingProxyType({})
 
 
 def held_by(members: Iterable[StreamsMember]) -> dict[str, HeldPartitions]:
@@ -105,7 +105,7 @@ def _largest_reports(members: Iterable[StreamsMember]) -> dict[TaskId, int]:
 
 
 def task_row(task: GroupTask, topics: Topics, ends: EndOffsets, least_end: int = 0) -> dict[str, Any]:
-    """Return a task's row; its stores end at ``least_end`` at least, as somebody has so much of them."""
+    """Return a task's row; its stores end at ``least_end`` at least, as some member has that much of them."""
     row: dict[str, Any] = {"task_id": str(task.task_id), "stateful": task.stateful}
     end_sum = end_offset_sum(task, ends)
     if end_sum is not None:
@@ -129,45 +129,50 @@ def _partition_row(partition: TopicPartition, topics: Topics) -> dict[str, Any]:
 
 
 def _decision(moment: GroupMoment) -> dict[str, Any]:
-    """Return what is known of the decision that led to what is held now, apart from what is withheld."""
+    """Return the known part of the decision that led to the assignment of now, without withheld tasks."""
     decision: dict[str, Any] = {} if moment.generation is None else {"generation": moment.generation}
     if moment.reported_at_ms is not None:
         decision["at"] = format_time(moment.reported_at_ms)
-    return decision | _next_of(moment.members, moment.held_before)
+    return decision | _next_of(moment.members, moment.holdings_before)
 
 
-def _next_of(members: Sequence[StreamsMember], held: Mapping[str, HeldPartitions]) -> dict[str, Any]:
-    """Return what the members were told of the next rebalance: who comes back at once, or when the leader probes.
+def _next_of(members: Sequence[StreamsMember], holdings_before: Mapping[str, HeldPartitions]) -> dict[str, Any]:
+    """Return what the members know of the next rebalance: which of them rejoin at once, or when the leader probes.
 
-    Where one is told to come back at once, those come too that have to revoke what they ``held`` before. Who is told to
-    come back at once is not told a probe's time: then whether there is to be one may not be known, and when it is due
-    does not count, for the follow-up comes before.
+    If one has to rejoin at once, so do the members that have to revoke tasks they held before. A member that has to
+    rejoin at once gets no time of a probe: then it may be unknown whether there is a probe, and its time does not
+    count, for the follow-up comes first.
     """
-    probes = [member.next_rebalance_ms for member in members if member.probing]
+    probes = [member.next_rebalance_ms for member in members if member.has_probe]
     at_once = [member.member_id for member in members if not member.next_rebalance_ms]
     if at_once:
-        revoking = (of for of in members if of.member_id in held and held[of.member_id].active - of.active.keys())
-        at_once = sorted({*at_once, *(of.member_id for of in revoking)})
-    told: dict[str, Any] = {"probing_rebalance": bool(probes)} if probes or not at_once else {}
+        revoking = (
+            member.member_id
+            for member in members
+            if member.member_id in holdings_before and holdings_before[member.member_id].active - member.active.keys()
+        )
+        at_once = sorted({*at_once, *revoking})
+    next_rebalance: dict[str, Any] = {"probing_rebalance": bool(probes)} if probes or not at_once else {}
     if at_once:
-        return {**told, "rejoin_at_once": at_once}
-    return {**told, "next_rebalance_at": format_time(min(probes))} if probes else told
+        return {**next_rebalance, "rejoin_at_once": at_once}
+    return {**next_rebalance, "next_rebalance_at": format_time(min(probes))} if probes else next_rebalance
 
 
 def _made_of(moment: GroupMoment) -> dict[str, Any] | None:
-    """Return what was decided from what the members had just reported; ``None`` if they were told of an error only.
+    """Return the decision made from the reports of the members; ``None`` if members got an error.
 
-    A member is not told what is withheld from it, only to come back at once: the row does not say what it gets then.
+    A member does not learn the tasks that are withheld from it, only that it has to rejoin at once: the row does not
+    have them.
     """
     members = moment.members
     if any(member.error_code for member in members):
         return None
     decision: dict[str, Any] = {} if moment.generation is None else {"generation": moment.generation + 1}
     decision["at"] = format_time(moment.captured_at_ms)
-    decision |= _next_of(members, moment.held)
+    decision |= _next_of(members, moment.holdings)
     decision["decided"] = {
-        process_id: {"consumers": {member.member_id: _decided_of(member) for member in of_process}}
-        for process_id, of_process in _by_process(members).items()
+        process_id: {"consumers": {member.member_id: _decided_of(member) for member in process_members}}
+        for process_id, process_members in _by_process(members).items()
     }
     return decision
 
@@ -193,7 +198,7 @@ def _instance_rows(moment: GroupMoment) -> list[dict[str, Any]]:
             "rack": next((member.subscription.rack for member in members if member.subscription.rack), None),
             "client_tags": dict(members[0].info.client_tags),
             "consumers": [
-                _consumer_row(member, moment.held.get(member.member_id, HeldPartitions())) for member in members
+                _consumer_row(member, moment.holdings.get(member.member_id, HeldPartitions())) for member in members
             ],
         }
         if moment.leader is not None:
@@ -208,12 +213,12 @@ def _host(members: Sequence[StreamsMember]) -> str | None:
     return end_point.rpartition(":")[0] or members[0].client_host.removeprefix("/") or None
 
 
-def _consumer_row(member: StreamsMember, held: HeldPartitions) -> dict[str, Any]:
+def _consumer_row(member: StreamsMember, holding: HeldPartitions) -> dict[str, Any]:
     return {
         "consumer_id": member.member_id,
         "group_instance_id": member.group_instance_id,
-        "active": _in_order(held.active),
-        "standby": _in_order(held.standby),
+        "active": _in_order(holding.active),
+        "standby": _in_order(holding.standby),
         "warmup": [],
     }
 
@@ -227,13 +232,13 @@ def _lag_rows(moment: GroupMoment, reported_ends: Mapping[TaskId, int | None]) -
     for process_id, members in _by_process(moment.members).items():
         reports, reporters = _reports(members)
         active = frozenset[TaskId]().union(
-            *(moment.held.get(member.member_id, HeldPartitions()).active for member in members)
+            *(moment.holdings.get(member.member_id, HeldPartitions()).active for member in members)
         )
         for task in sorted(reports, key=lambda task: task.sort_key):
             if moment.still_held and task in active:
                 continue  # it runs the task by now: that it reported something else, or this very thing, is past
             row: dict[str, Any] = {"process_id": process_id, "task_id": str(task), "store": None}
-            row |= _report_row(reports[task], reported_ends[task], ran=moment.still_held)
+            row |= _report_row(reports[task], reported_ends[task], was_owner=moment.still_held)
             row["consumer_ids"] = reporters[task]
             if moment.reported_at_ms is not None:
                 row["reported_at"] = format_time(moment.reported_at_ms)
@@ -252,15 +257,15 @@ def _reports(members: Sequence[StreamsMember]) -> tuple[dict[TaskId, int], dict[
     return reports, reporters
 
 
-def _report_row(offset_sum: int, end: int | None, *, ran: bool) -> dict[str, int]:
+def _report_row(offset_sum: int, end: int | None, *, was_owner: bool) -> dict[str, int]:
     """Return offset and lag of one report.
 
     Args:
         offset_sum: what was reported.
         end: the end-offset sum when it was reported, if known.
-        ran: whether ``LATEST`` means that the instance ran the task then and has lost it since: its state was complete.
+        was_owner: whether ``LATEST`` means that the instance ran the task, so that its state was complete, and lost it.
     """
-    if offset_sum == LATEST and ran:
+    if offset_sum == LATEST and was_owner:
         return {"lag": 0} if end is None else {"offset": end, "end_offset": end}
     if offset_sum in (LATEST, UNKNOWN):
         return {"lag": offset_sum}

@@ -35,8 +35,8 @@ _OTHER_TOPOLOGY = "give Topology.describe() of the version that is running, or l
 class GroupTask(NamedTuple):
     """One task, with the partitions it reads and those its stores are written to.
 
-    ``changelogs`` is ``None`` where nobody tells: no topology is given. A changelog that is among the ``sources``
-    restores a table up to what the group has committed of it (KAFKA-10085).
+    ``changelogs`` is ``None`` if they are unknown: no topology is given. A changelog that is among the ``sources``
+    restores a table up to the group's committed offset of it (KAFKA-10085).
     """
 
     task_id: TaskId
@@ -57,9 +57,9 @@ def ends_of_stores(cluster: Cluster, group_id: str, tasks: Sequence[GroupTask]) 
     """
     changelogs = [partition for task in tasks for partition in task.changelogs or ()]
     ends = dict(cluster.end_offsets(changelogs)) if changelogs else {}
-    if of_sources := source_changelogs(tasks):
-        committed = cluster.committed_offsets(group_id, of_sources)
-        ends |= {partition: min(ends[partition], committed.get(partition, 0)) for partition in of_sources}
+    if source_partitions := source_changelogs(tasks):
+        committed = cluster.committed_offsets(group_id, source_partitions)
+        ends |= {partition: min(ends[partition], committed.get(partition, 0)) for partition in source_partitions}
     return ends
 
 
@@ -75,7 +75,7 @@ def topics_to_ask_for(application_id: str, members: Sequence[StreamsMember], top
 def group_tasks(
     application_id: str,
     members: Sequence[StreamsMember],
-    held_before: Iterable[TaskId],
+    held_tasks: Iterable[TaskId],
     topology: Topology | None,
     topics: Topics,
     *,
@@ -84,30 +84,30 @@ def group_tasks(
     """Return every task of the application, in Kafka's order.
 
     A subtopology has as many tasks as its largest source topic has partitions (``PartitionGrouper``); a topic belongs
-    to the subtopology that some member reads it for, or that the topology says. So a task that nobody holds at the
-    moment, because it is withheld until revoked, is among them.
+    to the subtopology for which a member reads it, or that of the topology. So tasks that are unassigned at the moment,
+    because they are withheld until revoked, are among them.
 
     Args:
         application_id: the group's id.
-        members: the members; their reports and their assignments both tell tasks.
-        held_before: tasks that there are besides, whatever the members say.
+        members: the members; their reports and their assignments both name tasks.
+        held_tasks: further tasks, which some member held.
         topology: the text of ``Topology.describe()``, ``None`` if it is not given.
         topics: the partitions of :func:`topics_to_ask_for`.
-        reuses_sources: tables are restored from what they read, though an older changelog may be there.
+        reuses_sources: tables are restored from their source topics, even if an older changelog exists.
 
     Returns:
-        The tasks, and warnings about what could not be told.
+        The tasks, and warnings about what is unknown.
 
     Raises:
         SnapshotError: the topology is not that of the running members.
     """
-    held = _held_sources(members)
-    sources = _topics_by_subtopology(application_id, members, topology, held)
+    sources_by_task = _held_sources(members)
+    sources = _topics_by_subtopology(application_id, members, topology, sources_by_task)
     partitions = _source_partitions(sources, topics)
-    for task, of_task in held.items():
-        partitions.setdefault(task, of_task)
+    for task, task_partitions in sources_by_task.items():
+        partitions.setdefault(task, task_partitions)
     reported = {task for member in members for task in (*member.info.offset_sums, *member.standby)}
-    for task in (*reported, *held_before):
+    for task in (*reported, *held_tasks):
         partitions.setdefault(task, ())
     logged = {_key(task) for task in reported}
     changelogs, notes = _changelog_topics(application_id, topology, topics, logged, reuses_sources)
@@ -144,22 +144,22 @@ def _topics_by_subtopology(
     application_id: str,
     members: Sequence[StreamsMember],
     topology: Topology | None,
-    held: Mapping[TaskId, tuple[TopicPartition, ...]],
+    sources_by_task: Mapping[TaskId, tuple[TopicPartition, ...]],
 ) -> dict[SubtopologyKey, set[str]]:
     topics: dict[SubtopologyKey, set[str]] = defaultdict(set)
-    for task, partitions in held.items():
+    for task, partitions in sources_by_task.items():
         topics[_key(task)].update(topic for topic, _ in partitions)
     if topology is None:
         return topics
     subscribed = {topic for member in members for topic in member.subscription.topics}
     for key, subtopology in topology.subtopologies.items():
-        named = {topic_in_cluster(topic, application_id, subscribed) for topic in subtopology.source_topics}
-        _check_same(topology, key, subtopology, named, subscribed, topics[key])
-        topics[key].update(named)
-    unknown = sorted(str(task) for task in held if _key(task) not in topology.subtopologies)
+        source_topics = {topic_in_cluster(topic, application_id, subscribed) for topic in subtopology.source_topics}
+        _check_same(topology, key, subtopology, source_topics, subscribed, topics[key])
+        topics[key].update(source_topics)
+    unknown = sorted(str(task) for task in sources_by_task if _key(task) not in topology.subtopologies)
     if unknown:
-        what = f"has no sub-topology for task {unknown[0]}, which a member holds"
-        raise SnapshotError(what, where=topology.where, fix=_OTHER_TOPOLOGY, application_id=application_id)
+        problem = f"has no sub-topology for task {unknown[0]}, which a member holds"
+        raise SnapshotError(problem, where=topology.file, fix=_OTHER_TOPOLOGY, application_id=application_id)
     return topics
 
 
@@ -167,20 +167,20 @@ def _check_same(
     topology: Topology,
     key: SubtopologyKey,
     subtopology: Subtopology,
-    named: Collection[str],
+    source_topics: Collection[str],
     subscribed: Collection[str],
-    held: Collection[str],
+    held_topics: Collection[str],
 ) -> None:
-    """Check that a subtopology of the text is the one that runs: topics read, and topics its tasks are held for."""
-    missing = sorted(set(named) - set(subscribed))
-    others = [] if subtopology.by_pattern else sorted(set(held) - set(named))
-    if missing:
-        what = f"lets sub-topology {key.number} read {printable(missing[0])}, which no member reads"
-    elif others:
-        what = f"does not let sub-topology {key.number} read {printable(others[0])}, which its tasks do read"
+    """Check that a subtopology of the text is the one that runs: by topics subscribed, and topics of held tasks."""
+    unread_topics = sorted(set(source_topics) - set(subscribed))
+    extra_topics = [] if subtopology.by_pattern else sorted(set(held_topics) - set(source_topics))
+    if unread_topics:
+        problem = f"lets sub-topology {key.number} read {printable(unread_topics[0])}, which no member reads"
+    elif extra_topics:
+        problem = f"does not let sub-topology {key.number} read {printable(extra_topics[0])}, which its tasks do read"
     else:
         return
-    raise SnapshotError(what, where=topology.where, fix=_OTHER_TOPOLOGY)
+    raise SnapshotError(problem, where=topology.file, fix=_OTHER_TOPOLOGY)
 
 
 def _source_partitions(
@@ -202,7 +202,7 @@ def _changelog_topics(
     logged: Collection[SubtopologyKey],
     reuses: bool,
 ) -> tuple[dict[SubtopologyKey, list[str]], list[Note]]:
-    """Return the changelogs that exist, by subtopology; a store without one has no lag, as in Kafka Streams."""
+    """Return the existing changelogs by subtopology; a store without one has no lag, as in Kafka Streams."""
     if topology is None:
         message = (
             f"without --topology the changelogs are unknown of {len(logged)} stateful "
@@ -210,32 +210,31 @@ def _changelog_topics(
             "copies are behind nor what a move restores"
         )
         return {}, [Note("topology-unknown", message)] if logged else []
-    found: dict[SubtopologyKey, list[str]] = {}
-    missing, of_sources, assumed = [], [], set[str]()
+    changelogs: dict[SubtopologyKey, list[str]] = {}
+    missing_topics, table_sources, assumed_topics = [], [], set[str]()
     for key, subtopology in topology.subtopologies.items():
         names = {store: changelog_topic(application_id, key.topology_name, store) for store in subtopology.stores}
         tables = {store: topic for store, topic in subtopology.table_topics if topic in topics}
         if not reuses:
-            assumed.update(topic for store, topic in tables.items() if names[store] in topics)
+            assumed_topics.update(topic for store, topic in tables.items() if names[store] in topics)
             tables = {store: topic for store, topic in tables.items() if names[store] not in topics}
-        own = {name for store, name in names.items() if name in topics and store not in tables}
-        found[key] = sorted({*own, *tables.values()})
-        of_sources += sorted(tables.values())
-        missing += [name for store, name in names.items() if name not in topics and store not in tables]
-    notes = [*topology.notes, *changelogs_assumed(assumed)]
-    if of_sources:
-        why = "are" if reuses else "have no changelog of their own: they are taken to be"
+        own_changelogs = {name for store, name in names.items() if name in topics and store not in tables}
+        changelogs[key] = sorted({*own_changelogs, *tables.values()})
+        table_sources += sorted(tables.values())
+        missing_topics += [name for store, name in names.items() if name not in topics and store not in tables]
+    notes = [*topology.notes, *changelogs_assumed(assumed_topics)]
+    if table_sources:
+        clause = "are" if reuses else "have no changelog of their own: they are taken to be"
         message = (
-            f"tables of {name_list(of_sources, 1)} {why} restored from that topic, up to what the group has committed "
-            "of it (topology.optimization=all)"
+            f"tables of {name_list(table_sources, 1)} {clause} restored from that topic, up to what the group has "
+            "committed of it (topology.optimization=all)"
         )
-        notes.append(Note("source-topic-restored", message, tuple(of_sources)))
-    if missing:
-        message = (
-            f"the cluster has no topic {name_list(missing, 1)}: its store has no changelog, and counts as 0 records"
-        )
-        notes.append(Note("changelog-missing", message, tuple(missing)))
-    return found, notes
+        notes.append(Note("source-topic-restored", message, tuple(table_sources)))
+    if missing_topics:
+        names_text = name_list(missing_topics, 1)
+        message = f"the cluster has no topic {names_text}: its store has no changelog, and counts as 0 records"
+        notes.append(Note("changelog-missing", message, tuple(missing_topics)))
+    return changelogs, notes
 
 
 def _changelogs_of(task: TaskId, names: Sequence[str], topics: Topics) -> tuple[TopicPartition, ...]:

@@ -30,7 +30,7 @@ class OffsetsRecord(NamedTuple):
 
 
 class Generation(NamedTuple):
-    """One generation of a group: who joined with what, and who then held what.
+    """One generation of a group: the members as they joined, and what each held then.
 
     Attributes:
         number: the generation; -1 where the group was deleted or is of another protocol.
@@ -38,7 +38,7 @@ class Generation(NamedTuple):
         reported_at_ms: when all members had joined, and so reported.
         leader: the leader's member id.
         members: the members as they joined; none if the group had become empty.
-        held: member id → what it held until the next generation.
+        holdings: member id → what it held until the next generation.
         protocol: ``classic``, or the newer protocol that the group is of by then.
     """
 
@@ -47,18 +47,17 @@ class Generation(NamedTuple):
     reported_at_ms: int
     leader: str | None = None
     members: tuple[StreamsMember, ...] = ()
-    held: Mapping[str, HeldPartitions] = MappingProxyType({})
+    holdings: Mapping[str, HeldPartitions] = MappingProxyType({})
     protocol: str = "classic"
 
 
 class GroupDecision(NamedTuple):
-    """What came of one generation, in figures.
+    """The decision of one generation, in figures.
 
-    ``trigger`` is why it came about, in the plan's words, ``None`` if that cannot be told; ``moved_tasks`` how many
-    tasks another process runs than before; ``withheld_tasks`` how many nobody runs until the next generation, because
-    their owner was to revoke them first; ``probing`` whether a probing rebalance was scheduled, ``None`` if that cannot
-    be told: a member that has to revoke is told the time of the follow-up instead
-    (``StreamsPartitionAssignor.addClientAssignments``).
+    ``trigger`` is its reason, in the plan's words, ``None`` if that is unknown; ``moved_tasks`` how many tasks changed
+    their process; ``withheld_tasks`` how many are unassigned until the next generation, because their owner has to
+    revoke them first; ``has_probe`` whether a probing rebalance was scheduled, ``None`` if that is unknown: a member
+    that has to revoke gets the time of the follow-up instead (``StreamsPartitionAssignor.addClientAssignments``).
     """
 
     generation: int
@@ -68,7 +67,7 @@ class GroupDecision(NamedTuple):
     consumers: int
     moved_tasks: int
     withheld_tasks: int
-    probing: bool | None
+    has_probe: bool | None
 
 
 def generations(group_id: str, records: Iterable[OffsetsRecord]) -> Iterator[Generation]:
@@ -88,7 +87,7 @@ def generations(group_id: str, records: Iterable[OffsetsRecord]) -> Iterator[Gen
         if generation is None:
             continue
         if current is not None and generation.number == current.number >= 0:
-            generation = current._replace(held=generation.held)  # a static member came back: nobody joined
+            generation = current._replace(holdings=generation.holdings)  # a static member came back: nobody joined
         elif current is not None:
             yield current
         current = generation
@@ -99,33 +98,37 @@ def generations(group_id: str, records: Iterable[OffsetsRecord]) -> Iterator[Gen
 def moments(group_id: str, history: Iterable[Generation]) -> Iterator[GroupMoment | None]:
     """Return the group as each decision found it: what was held before, and what the members had just reported.
 
-    ``None`` stands where what was held is not known: the broker compacts its topic, and generations are missing before
-    the decision.
+    ``None``: what was held is unknown, since the broker compacts its topic and generations before the decision are
+    missing.
     """
-    for before, generation in _with_before(history):
+    for previous, generation in _with_before(history):
         if generation.members:
-            yield _moment(group_id, before, generation) if before is not None and _follows(generation, before) else None
+            yield (
+                _moment(group_id, previous, generation)
+                if previous is not None and _follows(generation, previous)
+                else None
+            )
 
 
 def decisions(history: Iterable[Generation]) -> Iterator[GroupDecision]:
     """Return what each generation that has members decided."""
     last: GroupDecision | None = None
     owners: dict[TaskId, str] = {}
-    for before, generation in _with_before(history):
+    for previous, generation in _with_before(history):
         now = _owners(generation)
-        moved = sum(owners.get(task, process_id) != process_id for task, process_id in now.items())
+        moved_tasks = sum(owners.get(task, process_id) != process_id for task, process_id in now.items())
         # a task that is withheld still counts as where it was
         owners = {**owners, **now} if generation.members else {}
         if generation.members:
             last = GroupDecision(
                 generation=generation.number,
                 at_ms=generation.decided_at_ms,
-                trigger=_trigger(generation, before, last),
+                trigger=_trigger(generation, previous, last),
                 processes=len({member.info.process_id for member in generation.members}),
                 consumers=len(generation.members),
-                moved_tasks=moved,
+                moved_tasks=moved_tasks,
                 withheld_tasks=len(owners) - len(now),
-                probing=any(member.probing for member in generation.members)
+                has_probe=any(member.has_probe for member in generation.members)
                 or (None if len(owners) > len(now) else False),
             )
             yield last
@@ -136,12 +139,12 @@ def _with_before(history: Iterable[Generation]) -> Iterator[tuple[Generation | N
 
     Before generation 1 there was nothing, though only brokers since 4.0 write a record of the group while it is empty.
     """
-    before: Generation | None = None
+    previous: Generation | None = None
     for generation in history:
-        if before is None and generation.number == 1:
-            before = Generation(-1, generation.decided_at_ms, generation.decided_at_ms)
-        yield before, generation
-        before = generation
+        if previous is None and generation.number == 1:
+            previous = Generation(-1, generation.decided_at_ms, generation.decided_at_ms)
+        yield previous, generation
+        previous = generation
 
 
 def _owners(generation: Generation) -> dict[TaskId, str]:
@@ -149,41 +152,42 @@ def _owners(generation: Generation) -> dict[TaskId, str]:
     return {
         task: member.info.process_id
         for member in generation.members
-        for task in generation.held.get(member.member_id, HeldPartitions()).active
+        for task in generation.holdings.get(member.member_id, HeldPartitions()).active
     }
 
 
-def _trigger(generation: Generation, before: Generation | None, last: GroupDecision | None) -> str | None:
-    """Return why a generation came about, as far as its members and the decision before it tell."""
-    if before is None or not _follows(generation, before):
+def _trigger(generation: Generation, previous: Generation | None, last: GroupDecision | None) -> str | None:
+    """Return the reason for a generation, as far as its members and the decision before it show it."""
+    if previous is None or not _follows(generation, previous):
         return None
-    ids, ids_before = ({member.member_id for member in of.members} for of in (generation, before))
+    ids = {member.member_id for member in generation.members}
+    ids_before = {member.member_id for member in previous.members}
     if ids != ids_before:
         return "member-restart" if ids - ids_before and ids_before - ids else "join" if ids - ids_before else "leave"
     if last is None:
         return None
     if last.withheld_tasks:
         return "follow-up"
-    return "probing" if last.probing else None
+    return "probing" if last.has_probe else None
 
 
 def _read(group_id: str, record: OffsetsRecord) -> Generation | None:
-    """Return what a record says about the group, ``None`` if it says nothing."""
-    where = f"group {printable(group_id)}, offset {record.offset} of __consumer_offsets"
+    """Return the generation that a record of the group holds, ``None`` if it holds none."""
+    place = f"group {printable(group_id)}, offset {record.offset} of __consumer_offsets"
     try:
         key = read_group_key(record.key)
         if key is None or key.group_id != group_id:
             return None
         if key.protocol != "classic":
-            gone = Generation(-1, record.at_ms, record.at_ms, protocol=key.protocol)
-            return None if record.value is None else gone
+            newer = Generation(-1, record.at_ms, record.at_ms, protocol=key.protocol)
+            return None if record.value is None else newer
         if record.value is None:
             return Generation(-1, record.at_ms, record.at_ms)
         metadata = read_group_metadata(record.value)
     except PayloadError as error:
-        raise payload_error(where, error, group_id) from None
+        raise payload_error(place, error, group_id) from None
     if metadata.members and (metadata.protocol_type, metadata.protocol) != STREAMS_PROTOCOL:
-        raise not_streams(group_id, metadata.protocol_type, metadata.protocol or "", where)
+        raise not_streams(group_id, metadata.protocol_type, metadata.protocol or "", place)
     return _generation(group_id, metadata, record.at_ms)
 
 
@@ -194,17 +198,17 @@ def _generation(group_id: str, metadata: GroupMetadata, at_ms: int) -> Generatio
     return Generation(metadata.generation, at_ms, reported_at_ms, metadata.leader, members, held_by(members))
 
 
-def _follows(generation: Generation, before: Generation) -> bool:
-    """Tell whether the members held before this generation what the last record says.
+def _follows(generation: Generation, previous: Generation) -> bool:
+    """Tell whether the members held the tasks of the last record before this generation.
 
-    They did if it is the generation just before. If it is an older one, the rebalances between them may never have come
-    to a decision, or their records are gone; then what the members say they own must all be in it.
+    They did if it is the generation just before. If it is an older one, the rebalances between may have had no
+    decision, or their records are gone; then all partitions that members report to own must be in it.
     """
-    if generation.number == before.number + 1:
+    if generation.number == previous.number + 1:
         return True
     if any(member.subscription.version < 1 for member in generation.members):
         return False
-    owned_before = {member.member_id: _partitions(member) for member in before.members}
+    owned_before = {member.member_id: _partitions(member) for member in previous.members}
     return all(
         owned_before.get(member.member_id, set()).issuperset(member.subscription.owned_partitions)
         for member in generation.members
@@ -212,16 +216,16 @@ def _follows(generation: Generation, before: Generation) -> bool:
 
 
 def _partitions(member: StreamsMember) -> set[TopicPartition]:
-    return {partition for of_task in member.active.values() for partition in of_task}
+    return {partition for task_partitions in member.active.values() for partition in task_partitions}
 
 
-def _moment(group_id: str, before: Generation, generation: Generation) -> GroupMoment:
+def _moment(group_id: str, previous: Generation, generation: Generation) -> GroupMoment:
     return GroupMoment(
         application_id=group_id,
         generation=generation.number - 1,
         captured_at_ms=generation.decided_at_ms,
         members=generation.members,
-        held=before.held,
+        holdings=previous.holdings,
         leader=generation.leader,
         reported_at_ms=generation.reported_at_ms,
     )

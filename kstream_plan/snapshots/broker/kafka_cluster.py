@@ -42,9 +42,9 @@ _OLDEST = (3, 0, 12)
 _OFFSETS_TOPIC = "__consumer_offsets"
 _POLL_MS = 1_000
 _POLL_RECORDS = 10_000
-#: The client's own clock may be so late.
+#: How late the client's own clock may be.
 _GRACE_SECONDS = 0.5
-#: Whoever fails after so much of the time has waited for an answer.
+#: A request that fails after this part of the time-out has waited for an answer.
 _NEARLY = 0.9
 _UNKNOWN_TOPIC = 3
 _LATEST = -1
@@ -105,14 +105,14 @@ class KafkaCluster:
         Raises:
             ClusterError: there is no such group; the cluster refuses or does not answer.
         """
-        where = f"group {printable(group_id)}"
-        with self._asking(where):
+        resource = f"group {printable(group_id)}"
+        with self._asking(resource):
             request = self._kafka.DescribeGroupsRequest(groups=[group_id])
             group = self._of_coordinator(group_id, request, lambda answer: answer.groups[0])
         if group.error_code and group.error_code != self._kafka.errors.GroupIdNotFoundError.errno:
-            raise self._refused(group.error_code, where)
+            raise self._error_of_code(group.error_code, resource)
         if group.error_code or group.group_state == "Dead":
-            return self._other_group(group_id, where)
+            return self._other_group(group_id, resource)
         members = [
             MemberMetadata(
                 member.member_id,
@@ -132,19 +132,19 @@ class KafkaCluster:
             ClusterError: it is no such group (any more), the cluster cannot tell, refuses or does not answer, or what
                 it answers cannot be read.
         """
-        where = f"group {printable(group_id)}"
+        resource = f"group {printable(group_id)}"
         request = self._kafka.StreamsGroupDescribeRequest(group_ids=[group_id])
         try:
-            with self._asking(where):
-                found = self._of_coordinator(group_id, request, lambda answer: _streams_group(answer, group_id))
+            with self._asking(resource):
+                group_answer = self._of_coordinator(group_id, request, lambda answer: _streams_group(answer, group_id))
                 newest = self._admin._manager.broker_version_data.api_versions[request.API_KEY][1]
         except PayloadError as error:
-            what = f"the answer to StreamsGroupDescribe cannot be read: {error.field or 'it'} {error.what}"
+            problem = f"the answer to StreamsGroupDescribe cannot be read: {error.field or 'it'} {error.problem}"
             fix = "take the snapshot again; if it stays, update kstream-plan, or save what Kafka's tool says"
-            raise ClusterError(what, where=f"{where} at {self._servers}", fix=fix) from None
-        if found.error_code:
-            raise self._refused(found.error_code, where, found.group.error_message or "")
-        return found._replace(newest_version=newest)
+            raise ClusterError(problem, where=f"{resource} at {self._servers}", fix=fix) from None
+        if group_answer.error_code:
+            raise self._error_of_code(group_answer.error_code, resource, group_answer.group.error_message or "")
+        return group_answer._replace(newest_version=newest)
 
     def group_settings(self, group_id: str) -> dict[str, str]:
         """Return a group's own settings that have a value, by the brokers' names (``DescribeConfigs``).
@@ -152,12 +152,12 @@ class KafkaCluster:
         Raises:
             ClusterError: the cluster refuses or does not answer.
         """
-        where = f"{SETTINGS_OF}group {printable(group_id)}"
+        resource = f"{SETTINGS_OF}group {printable(group_id)}"
         request = self._kafka.DescribeConfigsRequest(resources=[(_GROUP_RESOURCE, group_id, None)])
-        with self._asking(where):
-            (result,) = self._within(self._timeout_ms, lambda: self._admin._manager.send(request)).results
+        with self._asking(resource):
+            (result,) = self._with_timeout(self._timeout_ms, lambda: self._admin._manager.send(request)).results
         if result.error_code:
-            raise self._refused(result.error_code, where, result.error_message or "")
+            raise self._error_of_code(result.error_code, resource, result.error_message or "")
         return {setting.name: setting.value for setting in result.configs if setting.value is not None}
 
     def streams_groups(self) -> list[str]:
@@ -166,8 +166,8 @@ class KafkaCluster:
         While a classic group rebalances the broker does not tell whether it is one: such a group is among them.
         """
         with self._asking("the groups"):
-            listed = {group["group_id"]: group for group in self._admin.list_groups()}
-        return [group_id for group_id, group in sorted(listed.items()) if self._is_of_streams(group)]
+            groups_by_id = {group["group_id"]: group for group in self._admin.list_groups()}
+        return [group_id for group_id, group in sorted(groups_by_id.items()) if self._is_of_streams(group)]
 
     def topics(self, names: Sequence[str]) -> Topics:
         """Return the partitions of those topics that exist (``Metadata``)."""
@@ -177,17 +177,17 @@ class KafkaCluster:
             described = self._admin.describe_topics(list(names))
             # as of the connection: its describe_cluster() cannot read what brokers before 3.7 answer
             racks = {broker.node_id: broker.rack for broker in self._admin._manager.cluster.brokers()}
-        found: dict[str, tuple[tuple[str | None, ...], ...]] = {}
+        racks_by_topic: dict[str, tuple[tuple[str | None, ...], ...]] = {}
         for topic in described:
             if topic["error_code"] == _UNKNOWN_TOPIC:
                 continue
             if topic["error_code"]:
-                raise self._refused(topic["error_code"], f"topic {printable(topic['name'])}")
+                raise self._error_of_code(topic["error_code"], f"topic {printable(topic['name'])}")
             partitions = sorted(topic["partitions"], key=lambda partition: int(partition["partition_index"]))
-            found[topic["name"]] = tuple(
+            racks_by_topic[topic["name"]] = tuple(
                 tuple(racks.get(node) for node in partition["replica_nodes"]) for partition in partitions
             )
-        return found
+        return racks_by_topic
 
     def end_offsets(self, partitions: Sequence[TopicPartition], at_ms: int | None = None) -> EndOffsets:
         """Return end offsets (``ListOffsets``, read uncommitted, as ``ClientUtils.fetchEndOffsets`` of Kafka Streams).
@@ -196,11 +196,11 @@ class KafkaCluster:
         there is none, the end offset now.
         """
         with self._asking("the changelogs' end offsets"):
-            asked = [self._kafka.TopicPartition(*partition) for partition in partitions]
-            ends = self._list_offsets(asked, _LATEST if at_ms is None else at_ms)
-            later = [partition for partition in asked if ends[partition] < 0]
-            ends |= self._list_offsets(later, _LATEST)
-        return {(partition.topic, partition.partition): ends[partition] for partition in asked}
+            topic_partitions = [self._kafka.TopicPartition(*partition) for partition in partitions]
+            ends = self._list_offsets(topic_partitions, _LATEST if at_ms is None else at_ms)
+            partitions_past_end = [partition for partition in topic_partitions if ends[partition] < 0]
+            ends |= self._list_offsets(partitions_past_end, _LATEST)
+        return {(partition.topic, partition.partition): ends[partition] for partition in topic_partitions}
 
     def committed_offsets(self, group_id: str, partitions: Sequence[TopicPartition]) -> EndOffsets:
         """Return what a group has committed (``OffsetFetch``) of partitions; those without a commit are left out."""
@@ -212,9 +212,9 @@ class KafkaCluster:
     def start_offsets(self, partitions: Sequence[TopicPartition]) -> EndOffsets:
         """Return the offsets that partitions start at (``ListOffsets``): the oldest record that is not deleted."""
         with self._asking("the changelogs' start offsets"):
-            asked = [self._kafka.TopicPartition(*partition) for partition in partitions]
-            starts = self._list_offsets(asked, _EARLIEST)
-        return {(partition.topic, partition.partition): starts[partition] for partition in asked}
+            topic_partitions = [self._kafka.TopicPartition(*partition) for partition in partitions]
+            starts = self._list_offsets(topic_partitions, _EARLIEST)
+        return {(partition.topic, partition.partition): starts[partition] for partition in topic_partitions}
 
     def group_records(self, group_id: str, from_offset: int = 0) -> Iterator[OffsetsRecord]:
         """Return what the partition of ``__consumer_offsets`` holds that the group is in (``Fetch``), in order.
@@ -224,16 +224,16 @@ class KafkaCluster:
         Raises:
             ClusterError: reading the topic is not allowed, or the cluster does not answer.
         """
-        where = f"topic {_OFFSETS_TOPIC}"
+        resource = f"topic {_OFFSETS_TOPIC}"
         partitions = self.topics([_OFFSETS_TOPIC]).get(_OFFSETS_TOPIC, ())
         if not partitions:
             return
         partition = self._kafka.TopicPartition(_OFFSETS_TOPIC, offsets_partition(group_id, len(partitions)))
         if from_offset:
-            with self._asking(where):
+            with self._asking(resource):
                 if self._list_offsets([partition], _LATEST)[partition] == from_offset:
                     return
-        with self._asking(where):
+        with self._asking(resource):
             consumer = self._kafka.KafkaConsumer(
                 **self._arguments,
                 group_id=None,
@@ -243,7 +243,7 @@ class KafkaCluster:
                 check_crcs=False,  # in plain Python it takes three times as long, and every payload is checked anyway
             )
         try:
-            with self._asking(where):
+            with self._asking(resource):
                 consumer.assign([partition])
                 end = consumer.end_offsets([partition])[partition]
                 if 0 < from_offset <= end:
@@ -252,14 +252,14 @@ class KafkaCluster:
                     consumer.seek_to_beginning(partition)
             silent_ms = 0
             while True:
-                with self._asking(where):
+                with self._asking(resource):
                     if consumer.position(partition) >= end:
                         return
                     wait_ms = min(_POLL_MS, self._timeout_ms)
                     records = consumer.poll(timeout_ms=wait_ms).get(partition, [])
                 silent_ms = 0 if records else silent_ms + wait_ms
                 if silent_ms >= self._timeout_ms:
-                    raise self._silent(where)
+                    raise self._silent(resource)
                 for record in records:
                     if record.key is not None:
                         yield OffsetsRecord(record.timestamp, record.offset, record.key, record.value)
@@ -268,36 +268,36 @@ class KafkaCluster:
 
     def _connected(self) -> Any:
         """Return a client that has found a broker; in a thread, as one never stops that reads what never stops."""
-        made: Future[Any] = Future()
+        client: Future[Any] = Future()
 
         def connect() -> None:
             try:
-                made.set_result(self._kafka.KafkaAdminClient(**self._arguments))
+                client.set_result(self._kafka.KafkaAdminClient(**self._arguments))
             except Exception as error:  # raised again where the result is asked for
-                made.set_exception(error)
+                client.set_exception(error)
 
         threading.Thread(target=connect, daemon=True).start()
         try:
-            return made.result(self._timeout_ms / 1000 + _GRACE_SECONDS)
+            return client.result(self._timeout_ms / 1000 + _GRACE_SECONDS)
         except TimeoutError:
-            if made.done():
+            if client.done():
                 raise
             raise self._kafka.errors.KafkaTimeoutError("what it sends has no end") from None
 
-    def _is_of_streams(self, listed: Mapping[str, Any]) -> bool:
-        group_type = _type_of(listed)
+    def _is_of_streams(self, group: Mapping[str, Any]) -> bool:
+        group_type = _type_of(group)
         if group_type == "streams":
-            return not is_gone(str(listed.get("group_state")))
-        of_consumers = group_type == "classic" and listed["protocol_type"] == STREAMS_PROTOCOL[0]
-        return of_consumers and may_be_streams(self.describe_group(listed["group_id"]))
+            return not is_gone(str(group.get("group_state")))
+        is_consumer_group = group_type == "classic" and group["protocol_type"] == STREAMS_PROTOCOL[0]
+        return is_consumer_group and may_be_streams(self.describe_group(group["group_id"]))
 
     def _of_coordinator(self, group_id: str, request: Any, read: Callable[[Any], _T]) -> _T:
-        """Ask a group's coordinator; one that moves to another broker, or is reading its groups there, is waited for.
+        """Ask a group's coordinator; wait while it moves to another broker or is reading its groups there.
 
         Args:
             group_id: the group.
             request: the question.
-            read: gives what is wanted of an answer; it has an ``error_code``.
+            read: returns the needed part of an answer; it has an ``error_code``.
         """
         errors, manager = self._kafka.errors, self._admin._manager
         end = time.monotonic() + self._timeout_ms / 1000
@@ -308,68 +308,68 @@ class KafkaCluster:
         while True:
             left_ms = max(1, (end - time.monotonic()) * 1000)
             try:
-                found = read(self._within(left_ms, ask))
-                error = errors.for_code(found.error_code)
+                answer = read(self._with_timeout(left_ms, ask))
+                error = errors.for_code(answer.error_code)
                 if not issubclass(error, coordinator_moves(errors)):
-                    return found
+                    return answer
                 raise error
             except coordinator_moves(errors):
                 if left_ms < _PAUSE_SECONDS * 1000:
                     raise
-            manager.cluster._coordinators.clear()  # what it remembers is not so any more
+            manager.cluster._coordinators.clear()  # they are outdated
             time.sleep(_PAUSE_SECONDS)
 
-    def _within(self, within_ms: float, ask: Callable[[], Any]) -> Any:
-        """Return what is asked for in the client's thread; not even a connection that does not come up takes longer."""
+    def _with_timeout(self, timeout_ms: float, ask: Callable[[], Any]) -> Any:
+        """Return the answer from the client's thread; a connection that does not come up takes no longer either."""
         manager = self._admin._manager
 
         async def bounded() -> Any:
-            return await manager.wait_for(manager.call_soon(ask), within_ms)
+            return await manager.wait_for(manager.call_soon(ask), timeout_ms)
 
         return manager.run(bounded)
 
-    def _other_group(self, group_id: str, where: str) -> DescribedGroup:
+    def _other_group(self, group_id: str, resource: str) -> DescribedGroup:
         """``DescribeGroups`` does not know it: there is none, or it is of a newer protocol (``ListGroups``)."""
-        with self._asking(where):
-            listed = [group for group in self._admin.list_groups() if group["group_id"] == group_id]
-        group_type = _type_of(listed[0]) if listed else ""
+        with self._asking(resource):
+            groups = [group for group in self._admin.list_groups() if group["group_id"] == group_id]
+        group_type = _type_of(groups[0]) if groups else ""
         if group_type in ("", "classic"):
             fix = "give the application.id of the running application, and the cluster it runs on"
-            raise ClusterError("does not exist on this cluster", where=where, fix=fix)
-        return DescribedGroup(str(listed[0].get("group_state")), "", "", group_type=group_type)
+            raise ClusterError("does not exist on this cluster", where=resource, fix=fix)
+        return DescribedGroup(str(groups[0].get("group_state")), "", "", group_type=group_type)
 
     def _list_offsets(self, partitions: Sequence[Any], spec: int) -> dict[Any, int]:
         if not partitions:
             return {}
-        found = self._admin.list_partition_offsets(dict.fromkeys(partitions, spec))
-        return {partition: offset.offset for partition, offset in found.items()}
+        offsets = self._admin.list_partition_offsets(dict.fromkeys(partitions, spec))
+        return {partition: offset.offset for partition, offset in offsets.items()}
 
     @contextmanager
-    def _asking(self, where: str) -> Iterator[None]:
-        started = time.monotonic()
+    def _asking(self, resource: str) -> Iterator[None]:
+        start_s = time.monotonic()
         try:
             yield
         except (self._kafka.errors.KafkaError, OSError, ValueError) as error:
-            waited_ms = (time.monotonic() - started) * 1000
-            within = f"{self._timeout_ms / 1000:g} s" if waited_ms > _NEARLY * self._timeout_ms else ""
-            raise cluster_error(self._kafka.errors, error, self._servers, where, self._watch.reason, within) from None
+            waited_ms = (time.monotonic() - start_s) * 1000
+            wait = f"{self._timeout_ms / 1000:g} s" if waited_ms > _NEARLY * self._timeout_ms else ""
+            raise cluster_error(self._kafka.errors, error, self._servers, resource, self._watch.reason, wait) from None
         except LookupError:
-            what, fix = "the answer is for another request", "check that this is a Kafka broker"
-            raise ClusterError(what, where=f"{where} at {self._servers}", fix=fix) from None
+            problem, fix = "the answer is for another request", "check that this is a Kafka broker"
+            raise ClusterError(problem, where=f"{resource} at {self._servers}", fix=fix) from None
 
-    def _refused(self, code: int, where: str, message: str = "") -> ClusterError:
+    def _error_of_code(self, code: int, resource: str, message: str = "") -> ClusterError:
         error = self._kafka.errors.for_code(code)(message)
-        return cluster_error(self._kafka.errors, error, self._servers, where, "")
+        return cluster_error(self._kafka.errors, error, self._servers, resource, "")
 
-    def _silent(self, where: str) -> ClusterError:
-        what = f"has given nothing for {self._timeout_ms / 1000:g} s (--set timeout)"
+    def _silent(self, resource: str) -> ClusterError:
+        problem = f"has given nothing for {self._timeout_ms / 1000:g} s (--set timeout)"
         return ClusterError(
-            what, where=f"{where} at {self._servers}", fix="check the partition's leader, and try again"
+            problem, where=f"{resource} at {self._servers}", fix="check the partition's leader, and try again"
         )
 
 
 def _only_handler(logger: logging.Logger, handler: logging.Handler) -> None:
-    """Let nothing of the client's log reach the terminal: what is wrong is told as one error."""
+    """Keep the client's log off the terminal: a failure is shown as one error."""
     logger.handlers = [handler]
     logger.propagate = False
 
@@ -386,9 +386,9 @@ def _streams_group(answer: Answer, group_id: str) -> StreamsGroupAnswer:
     return StreamsGroupAnswer(groups[0], answer.version, answer.version)
 
 
-def _type_of(listed: Mapping[str, Any]) -> str:
-    """Return the protocol that a listed group is of; brokers before 3.8 do not tell: there was one."""
-    return str(listed.get("group_type") or "classic").lower()
+def _type_of(group: Mapping[str, Any]) -> str:
+    """Return the protocol of a listed group; brokers before 3.8 do not name it: there was one."""
+    return str(group.get("group_type") or "classic").lower()
 
 
 def offsets_partition(group_id: str, partition_count: int) -> int:
@@ -398,8 +398,8 @@ def offsets_partition(group_id: str, partition_count: int) -> int:
     """
     value = 0
     data = group_id.encode("utf-16-be", "surrogatepass")
-    for at in range(0, len(data), 2):
-        value = (31 * value + int.from_bytes(data[at : at + 2], "big")) & 0xFFFFFFFF
+    for index in range(0, len(data), 2):
+        value = (31 * value + int.from_bytes(data[index : index + 2], "big")) & 0xFFFFFFFF
     signed = value - 2**32 if value >= 2**31 else value
     return (0 if signed == -(2**31) else abs(signed)) % partition_count
 
@@ -415,10 +415,10 @@ def _kafka_python() -> SimpleNamespace:
         from kafka import errors  # noqa: PLC0415
         from kafka.protocol.admin import DescribeGroupsRequest  # noqa: PLC0415
     except ImportError:
-        raise _missing("kafka-python is not installed") from None
+        raise _client_error("kafka-python is not installed") from None
     version = str(package.__version__)
     if tuple(int(part) for part in version.split(".")[:3] if part.isdigit()) < _OLDEST:
-        raise _missing(f"kafka-python {version} is too old")
+        raise _client_error(f"kafka-python {version} is too old")
     from kafka.protocol.admin import DescribeConfigsRequest  # noqa: PLC0415
 
     from kstream_plan.snapshots.broker.messages import StreamsGroupDescribeRequest  # noqa: PLC0415
@@ -434,5 +434,5 @@ def _kafka_python() -> SimpleNamespace:
     )
 
 
-def _missing(what: str) -> ClusterError:
-    return ClusterError(f"a cluster cannot be asked: {what}", fix="pip install 'kstream-plan[kafka]'")
+def _client_error(problem: str) -> ClusterError:
+    return ClusterError(f"a cluster cannot be asked: {problem}", fix="pip install 'kstream-plan[kafka]'")

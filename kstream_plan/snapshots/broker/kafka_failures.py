@@ -21,18 +21,18 @@ _FAILED = re.compile(
 _REFUSED = re.compile(
     r"(?:\[Error \d+\] )?(?:(?:SaslAuthenticationFailed|UnsupportedSaslMechanism|IllegalSaslState)Error: )+"
 )
-#: What waiting will hardly change: nobody listens there, or there is no such place.
+#: Failures that waiting hardly mends: no process listens at the address, or there is no such address.
 _NOBODY_THERE = re.compile(r"DNS Resolution failure|unable to connect|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH")
 _TRIES = 3
 _ERROR_PREFIX = re.compile(r"(?:\[Error \d+\] )?(?:\w+Error: )*")
 
 
 class ConnectionWatch(logging.Handler):
-    """Hears why connections fail, which kafka-python tells its log only.
+    """Records why connections fail, which kafka-python writes to its log only.
 
-    It tries again whatever the reason, until it gives up for lack of time. A login that was refused must not be tried
-    again, or the account may be locked: the watch ends it by raising out of the log call that tells of it. So it does
-    when nobody listens at any of the addresses, after some tries.
+    The client tries again whatever the reason, until its time is up. A refused login must not be tried again, or the
+    account may be locked: the watch ends it by raising out of the log call. So it does, after some tries, if no process
+    listens at any of the addresses.
 
     Args:
         errors: the module ``kafka.errors``.
@@ -55,7 +55,7 @@ class ConnectionWatch(logging.Handler):
         Raises:
             SaslAuthenticationFailedError: the login was refused, or broken off.
             KafkaConfigurationError: the certificate is not trusted.
-            KafkaConnectionError: nobody is there.
+            KafkaConnectionError: no process listens there.
         """
         text = record.getMessage()
         if _LOST.search(text):
@@ -82,7 +82,7 @@ def coordinator_moves(errors: Any) -> tuple[type[Exception], ...]:
 
 
 def cluster_error(
-    errors: Any, error: Exception, servers: str, where: str, heard: str, within: str = ""
+    errors: Any, error: Exception, servers: str, resource: str, connection_failure: str, wait: str = ""
 ) -> ClusterError:
     """Return the error to show.
 
@@ -90,23 +90,25 @@ def cluster_error(
         errors: the module ``kafka.errors``.
         error: what the client raised.
         servers: the bootstrap servers.
-        where: what was asked for.
-        heard: why the last connection failed, empty if none did.
-        within: how long it was waited for, empty if it failed before.
+        resource: the group, topic or list that was requested.
+        connection_failure: why the last connection failed, empty if none did.
+        wait: the time-out, empty if the request failed before.
     """
-    what, fix = _meaning(errors, error, where, _plain(heard) or _plain(str(error)) or type(error).__name__)
-    if within:
-        what = what.replace("no answer", f"no answer within {within} (--set timeout)", 1)
-    return ClusterError(what, where=f"{where} at {printable(servers)}", fix=fix)
+    problem, fix = _meaning(
+        errors, error, resource, _plain(connection_failure) or _plain(str(error)) or type(error).__name__
+    )
+    if wait:
+        problem = problem.replace("no answer", f"no answer within {wait} (--set timeout)", 1)
+    return ClusterError(problem, where=f"{resource} at {printable(servers)}", fix=fix)
 
 
-def _meaning(errors: Any, error: Exception, where: str, reason: str) -> tuple[str, str]:
+def _meaning(errors: Any, error: Exception, resource: str, reason: str) -> tuple[str, str]:
     """Return what is wrong, and the fix."""
     if isinstance(error, errors.TopicAuthorizationFailedError):
-        access = "Read" if _OFFSETS_TOPIC in where else "Describe"
-        which = "the topics that the group reads and writes" if where.startswith("group ") else "the topic"
-        return "access is denied", f"grant the principal {access} on {which}"
-    if isinstance(error, errors.GroupAuthorizationFailedError) and where.startswith(SETTINGS_OF):
+        access = "Read" if _OFFSETS_TOPIC in resource else "Describe"
+        topics = "the topics that the group reads and writes" if resource.startswith("group ") else "the topic"
+        return "access is denied", f"grant the principal {access} on {topics}"
+    if isinstance(error, errors.GroupAuthorizationFailedError) and resource.startswith(SETTINGS_OF):
         return "access is denied", "grant the principal DescribeConfigs on the group"
     if isinstance(error, errors.UnsupportedCodecError):
         return f"the records are compressed: {reason}", "pip install 'kafka-python[lz4,snappy,zstd]'"
@@ -154,9 +156,9 @@ def _meaning(errors: Any, error: Exception, where: str, reason: str) -> tuple[st
             "check the address, security.protocol, and that the brokers' advertised listeners can be reached from here",
         ),
     )
-    for types, what, fix in meanings:
+    for types, problem, fix in meanings:
         if isinstance(error, types):
-            return what, fix
+            return problem, fix
     return f"the request failed: {reason}", "check that this is a Kafka broker, of release 2.6 or newer"
 
 

@@ -34,12 +34,12 @@ class StreamsMember(NamedTuple):
         member_id: its id in the group; Kafka Streams' own name for the consumer.
         group_instance_id: its id as a static member, ``None`` if it is none.
         client_host: the address it connects from, as the broker shows it.
-        subscription: the envelope of what it told when it joined.
-        info: what it told about itself when it joined.
-        active: task → its source partitions; what it is assigned.
+        subscription: its subscription when it joined.
+        info: the info in that subscription.
+        active: task → its source partitions, of its assigned active tasks.
         standby: task → its source partitions; standbys, warm-ups and temporary standbys alike.
-        error_code: what the leader told it, 0 if all is well (``assignment_info.ERRORS``).
-        probing: whether it is to rejoin at a later time, for a probing rebalance.
+        error_code: the error in its assignment, 0 if there is none (``assignment_info.ERRORS``).
+        has_probe: whether it is to rejoin at a later time, for a probing rebalance.
         next_rebalance_ms: when it is to rejoin, since 1970: 0 at once, 2^63-1 never.
     """
 
@@ -51,7 +51,7 @@ class StreamsMember(NamedTuple):
     active: Mapping[TaskId, tuple[TopicPartition, ...]]
     standby: Mapping[TaskId, tuple[TopicPartition, ...]]
     error_code: int = 0
-    probing: bool = False
+    has_probe: bool = False
     next_rebalance_ms: int = MAX_LONG
 
 
@@ -61,8 +61,8 @@ def read_members(group_id: str, members: Iterable[MemberMetadata]) -> tuple[Stre
     Raises:
         SnapshotError: a payload of a member is malformed, or of a version that is not known.
     """
-    ordered = sorted(members, key=lambda member: java_string_key(member.member_id))
-    return tuple(_read_member(group_id, member) for member in ordered)
+    sorted_members = sorted(members, key=lambda member: java_string_key(member.member_id))
+    return tuple(_read_member(group_id, member) for member in sorted_members)
 
 
 def newest_release(members: Iterable[StreamsMember]) -> str | None:
@@ -71,25 +71,27 @@ def newest_release(members: Iterable[StreamsMember]) -> str | None:
     return None if oldest is None else oldest.newest_release
 
 
-def payload_error(where: str, error: PayloadError, group_id: str) -> SnapshotError:
-    """Return the one error that a malformed payload gives.
+def payload_error(place: str, error: PayloadError, group_id: str) -> SnapshotError:
+    """Return the error about a malformed payload.
 
     Args:
-        where: whose payload it is, as ``group orders, member orders-1``.
+        place: whose payload it is, as ``group orders, member orders-1``.
         error: what is wrong with it.
         group_id: the group, which is the application.
     """
     fix = _NEWER_FIX if isinstance(error, UnknownVersionError) else _DAMAGED_FIX
-    return SnapshotError(f"{error.field or 'the payload'} {error.what}", where=where, fix=fix, application_id=group_id)
+    return SnapshotError(
+        f"{error.field or 'the payload'} {error.problem}", where=place, fix=fix, application_id=group_id
+    )
 
 
 def _read_member(group_id: str, member: MemberMetadata) -> StreamsMember:
-    where = f"group {printable(group_id)}, member {printable(member.member_id)}"
+    place = f"group {printable(group_id)}, member {printable(member.member_id)}"
     try:
         subscription, info = _read_joined(member.subscription)
-        active, assigned = _read_assigned(member.assignment)
+        active, assignment = _read_assigned(member.assignment)
     except PayloadError as error:
-        raise payload_error(where, error, group_id) from None
+        raise payload_error(place, error, group_id) from None
     return StreamsMember(
         member.member_id,
         member.group_instance_id,
@@ -97,10 +99,10 @@ def _read_member(group_id: str, member: MemberMetadata) -> StreamsMember:
         subscription,
         info,
         active,
-        assigned.standby_tasks,
-        assigned.error_code,
-        probing=0 < assigned.next_rebalance_ms < MAX_LONG,
-        next_rebalance_ms=assigned.next_rebalance_ms,
+        assignment.standby_tasks,
+        assignment.error_code,
+        has_probe=0 < assignment.next_rebalance_ms < MAX_LONG,
+        next_rebalance_ms=assignment.next_rebalance_ms,
     )
 
 
@@ -134,9 +136,9 @@ def _active_tasks(assignment: MemberAssignment, info: AssignmentInfo) -> dict[Ta
     """The n-th task is that of the n-th partition in order (``StreamsPartitionAssignor.getActiveTasks``)."""
     partitions = sorted(assignment.partitions, key=lambda partition: (java_string_key(partition[0]), partition[1]))
     if len(partitions) != len(info.active_tasks):
-        what = f"holds {len(info.active_tasks)} tasks for {len(partitions)} partitions"
-        raise PayloadError("activeTasks", what)
+        problem = f"holds {len(info.active_tasks)} tasks for {len(partitions)} partitions"
+        raise PayloadError("activeTasks", problem)
     tasks: dict[TaskId, list[TopicPartition]] = {}
     for task, partition in zip(info.active_tasks, partitions, strict=True):
         tasks.setdefault(task, []).append(partition)
-    return {task: tuple(of_task) for task, of_task in tasks.items()}
+    return {task: tuple(task_partitions) for task, task_partitions in tasks.items()}

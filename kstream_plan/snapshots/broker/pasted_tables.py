@@ -17,7 +17,7 @@ _EMPTY = ("ASSIGNMENTS", "ASSIGNOR")
 
 def as_printed(lines: Sequence[str]) -> list[str]:
     """Return the lines of a text, those of tables of other kinds as Kafka's tools would have printed them."""
-    found: list[str] = []
+    printed_lines: list[str] = []
     delimiter, columns = "", list[str]()
     for line in lines:
         header = _HEADER.match(line)
@@ -26,17 +26,17 @@ def as_printed(lines: Sequence[str]) -> list[str]:
             columns = _cells(line, delimiter)
         elif not delimiter or delimiter not in line:
             delimiter = "" if line.strip() and not _RULE.fullmatch(line) else delimiter
-            found.append("" if delimiter else line)
+            printed_lines.append("" if delimiter else line)
             continue
         if _RULE.fullmatch(line):
-            found.append("")
+            printed_lines.append("")
             continue
         cells = _cells(line, delimiter)
         names = [*columns, *[""] * (len(cells) - len(columns))]
-        found.append(
+        printed_lines.append(
             " ".join(cell or ("" if name in _EMPTY else "-") for cell, name in zip(cells, names, strict=False))
         )
-    return found
+    return printed_lines
 
 
 def _cells(line: str, delimiter: str) -> list[str]:

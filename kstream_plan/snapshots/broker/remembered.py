@@ -14,9 +14,9 @@ from kstream_plan.snapshots.broker.history import OffsetsRecord
 from kstream_plan.snapshots.broker.source import Cluster
 from kstream_plan.snapshots.broker.streams_group import DescribedGroup, StreamsGroupAnswer
 
-#: So many of the newest records of a group are kept: one for each generation, and some more.
+#: How many of the newest records of a group are kept: one for each generation, and some more.
 _MOST_RECORDS = 128
-#: So many end offsets of past moments are kept, one for each partition and moment.
+#: How many end offsets of past moments are kept, one for each partition and moment.
 _MOST_PAST = 100_000
 
 
@@ -42,7 +42,7 @@ class RememberedCluster:
         yield from list(self._records)
 
     def end_offsets(self, partitions: Sequence[TopicPartition], at_ms: int | None = None) -> EndOffsets:
-        """Return end offsets now; or at a time since 1970, which is asked for once."""
+        """Return end offsets now; or at a time since 1970, which is requested once."""
         if at_ms is None:
             return self._cluster.end_offsets(partitions)
         unknown = [partition for partition in partitions if (partition, at_ms) not in self._past]
@@ -51,7 +51,7 @@ class RememberedCluster:
                 self._past.clear()
             for partition, offset in self._cluster.end_offsets(unknown, at_ms).items():
                 self._past[partition, at_ms] = offset
-        return {each: self._past[each, at_ms] for each in partitions if (each, at_ms) in self._past}
+        return {partition: self._past[partition, at_ms] for partition in partitions if (partition, at_ms) in self._past}
 
     def describe_group(self, group_id: str) -> DescribedGroup:
         """Return the group as it is."""
@@ -74,7 +74,7 @@ class RememberedCluster:
         return self._cluster.topics(names)
 
     def committed_offsets(self, group_id: str, partitions: Sequence[TopicPartition]) -> EndOffsets:
-        """Return what a group has committed of those partitions of which it has committed anything."""
+        """Return a group's committed offsets, of the partitions that have one."""
         return self._cluster.committed_offsets(group_id, partitions)
 
     def start_offsets(self, partitions: Sequence[TopicPartition]) -> EndOffsets:

@@ -1,4 +1,4 @@
-"""The lines of a text that somebody saved of a terminal, a log or a page, without what those put around them."""
+"""The lines of a text saved from a terminal, a log or a page, without prompts, prefixes and marks around them."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.rows.generation_rates import with_rates
 from kstream_plan.snapshots.rows.restarts import lost_state_notes, with_stores_by_restarts
 
-#: So many of the last generations are asked for their end offsets, for the rates of the newest snapshot.
+#: How many of the last generations get end offsets, for the rates of the newest snapshot.
 _GENERATIONS_FOR_RATES = 20
 
 
@@ -60,7 +60,7 @@ class Cluster(Protocol):
         """Return a group's own settings, by the brokers' names."""
 
     def streams_groups(self) -> list[str]:
-        """Return the running groups of Kafka Streams, and those of which that cannot be told now, sorted."""
+        """Return the running groups of Kafka Streams, and those whose kind is unknown at the moment, sorted."""
 
     def topics(self, names: Sequence[str]) -> Topics:
         """Return the partitions of those topics that exist."""
@@ -69,7 +69,7 @@ class Cluster(Protocol):
         """Return end offsets now; or at a time since 1970, by the records' own times."""
 
     def committed_offsets(self, group_id: str, partitions: Sequence[TopicPartition]) -> EndOffsets:
-        """Return what a group has committed of those partitions of which it has committed anything."""
+        """Return a group's committed offsets, of the partitions that have one."""
 
     def start_offsets(self, partitions: Sequence[TopicPartition]) -> EndOffsets:
         """Return the offsets that partitions start at now."""
@@ -82,7 +82,7 @@ class Cluster(Protocol):
 
 
 class Taken(NamedTuple):
-    """Snapshot rows in the order of time, and warnings about what could not be told."""
+    """Snapshot rows in the order of time, and warnings about what is unknown."""
 
     rows: list[dict[str, Any]]
     notes: list[Note]
@@ -94,7 +94,7 @@ def running_group(
     topology: Topology | None,
     now_ms: int,
     config: Mapping[str, Any],
-    given: GivenOfGroup = GivenOfGroup(),  # noqa: B008 - nothing can change it
+    options: GivenOfGroup = GivenOfGroup(),  # noqa: B008 - nothing can change it
 ) -> Taken:
     """Take one snapshot of a group as it is now, of either protocol of Kafka Streams.
 
@@ -106,7 +106,7 @@ def running_group(
         topology: the text of its ``Topology.describe()``, ``None`` without.
         now_ms: the time, since 1970.
         config: the application's settings, by the names of the snapshot's ``config``.
-        given: what counts instead of topology and settings if it is a group of the streams protocol.
+        options: options for a group of the streams protocol, instead of topology and settings.
 
     Raises:
         SnapshotError: the group is not stable, empty, of another kind; a payload or the topology does not fit.
@@ -114,7 +114,7 @@ def running_group(
     """
     described = cluster.describe_group(group_id)
     if described.group_type == "streams":
-        row, notes = running_streams_group(cluster, group_id, now_ms, given)
+        row, notes = running_streams_group(cluster, group_id, now_ms, options)
         return Taken([row], notes)
     check_stable_streams_group(group_id, described)
     members = read_members(group_id, described.members)
@@ -124,8 +124,8 @@ def running_group(
         "a running group does not show when its members reported their offsets: copies that have caught up by now may "
         "look behind; --set offsets.topic=true reads the time",
     )
-    taken = _take(cluster, [moment], topology, config)
-    return Taken(taken.rows, [age, *_release_notes(members), *_assignment_errors(members), *taken.notes])
+    capture = _take(cluster, [moment], topology, config)
+    return Taken(capture.rows, [age, *_release_notes(members), *_assignment_errors(members), *capture.notes])
 
 
 def group_history(
@@ -138,17 +138,18 @@ def group_history(
     newest_only: bool,
     config: Mapping[str, Any],
 ) -> Taken:
-    """Take the snapshots that the broker's own records of a group give: one for each decision, and one of now.
+    """Take snapshots from the broker's own records of a group: one for each decision, and one of now.
 
-    A decision's snapshot is what the leader decided from: what the members held, and what they had just reported. That
-    of now has what they were assigned last, and what they reported when they joined for it, with the time.
+    The snapshot of a decision is the state that the leader decided from: the tasks that members held, and their
+    reports of that join. That of now has their last assignment, and their reports when they joined for it, with the
+    time.
 
     Args:
         cluster: where the group is.
         group_id: the group, which is the application's id.
         topology: the text of its ``Topology.describe()``, ``None`` without.
         now_ms: the time, since 1970.
-        wanted: tells of a snapshot's time, since 1970, whether the snapshot is wanted.
+        wanted: whether the snapshot of a time, since 1970, is to be taken.
         newest_only: take only the newest of them; it has the rates that the last ones before it give.
         config: the application's settings, by the names of the snapshot's ``config``.
 
@@ -157,35 +158,35 @@ def group_history(
         ClusterError: the cluster cannot be reached or refuses.
     """
     last: deque[Generation] = deque(maxlen=1)
-    found: deque[GroupMoment] = deque(maxlen=_GENERATIONS_FOR_RATES if newest_only else None)
+    moments_in_range: deque[GroupMoment] = deque(maxlen=_GENERATIONS_FOR_RATES if newest_only else None)
     gaps, newest = 0, None
     for moment in moments(group_id, _remembering(generations(group_id, cluster.group_records(group_id)), last)):
         newest = moment or newest
         if moment is None:
             gaps += 1
         elif wanted(moment.captured_at_ms):
-            found.append(moment)
+            moments_in_range.append(moment)
     if last and last[0].members and wanted(now_ms):
-        found.append(_now(group_id, last[0], newest, now_ms))
-    if not found:
-        raise _nothing(group_id, last)
-    taken = _take(cluster, found, topology, config, newest_only=newest_only)
-    members = found[-1].members
-    of_members = [*_release_notes(members), *_assignment_errors(members)]
-    notes = [*of_members, *_gap_notes(gaps, newest_only), *taken.notes]
+        moments_in_range.append(_now(group_id, last[0], newest, now_ms))
+    if not moments_in_range:
+        raise _no_snapshot(group_id, last)
+    capture = _take(cluster, moments_in_range, topology, config, newest_only=newest_only)
+    members = moments_in_range[-1].members
+    member_notes = [*_release_notes(members), *_assignment_errors(members)]
+    notes = [*member_notes, *_gap_notes(gaps, newest_only), *capture.notes]
     if wanted(now_ms) and not last[0].members:
         notes.insert(0, _gone_note(last[0]))
-    rows = with_stores_by_restarts(with_rates(taken.rows, "offsets-topic"))[-1 if newest_only else 0 :]
+    rows = with_stores_by_restarts(with_rates(capture.rows, "offsets-topic"))[-1 if newest_only else 0 :]
     return Taken(rows, [*notes, *lost_state_notes(rows)])
 
 
-def group_decisions(cluster: Cluster, group_id: str, wanted: Callable[[int], bool]) -> list[GroupDecision]:
-    """Return what the broker's own records say that each generation of a group decided.
+def group_decisions(cluster: Cluster, group_id: str, is_in_range: Callable[[int], bool]) -> list[GroupDecision]:
+    """Return the decision of each generation of a group, by the broker's own records.
 
     Args:
         cluster: where the group is.
         group_id: the group, which is the application's id.
-        wanted: tells of a decision's time, since 1970, whether the decision is wanted.
+        is_in_range: whether the decision of a time, since 1970, is to be returned.
 
     Raises:
         SnapshotError: there is none; the group is of another kind; a payload does not fit.
@@ -193,10 +194,10 @@ def group_decisions(cluster: Cluster, group_id: str, wanted: Callable[[int], boo
     """
     last: deque[Generation] = deque(maxlen=1)
     history = _remembering(generations(group_id, cluster.group_records(group_id)), last)
-    found = [decision for decision in decisions(history) if wanted(decision.at_ms)]
-    if not found:
-        raise _nothing(group_id, last)
-    return found
+    decisions_in_range = [decision for decision in decisions(history) if is_in_range(decision.at_ms)]
+    if not decisions_in_range:
+        raise _no_snapshot(group_id, last)
+    return decisions_in_range
 
 
 def _generation(members: Sequence[StreamsMember]) -> int | None:
@@ -205,19 +206,19 @@ def _generation(members: Sequence[StreamsMember]) -> int | None:
     return newest + 1 if newest >= 0 else None
 
 
-def _now(group_id: str, generation: Generation, decided: GroupMoment | None, now_ms: int) -> GroupMoment:
-    """Return the group as it is; ``decided`` is how its newest known decision found it."""
-    led_here = decided is not None and decided.generation == generation.number - 1
+def _now(group_id: str, generation: Generation, decision_moment: GroupMoment | None, now_ms: int) -> GroupMoment:
+    """Return the group as it is; ``decision_moment`` is how its newest known decision found it."""
+    led_here = decision_moment is not None and decision_moment.generation == generation.number - 1
     return GroupMoment(
         application_id=group_id,
         generation=generation.number,
         captured_at_ms=now_ms,
         members=generation.members,
-        held=generation.held,
+        holdings=generation.holdings,
         leader=generation.leader,
         reported_at_ms=generation.reported_at_ms,
         still_held=True,
-        held_before=decided.held if decided is not None and led_here else {},
+        holdings_before=decision_moment.holdings if decision_moment is not None and led_here else {},
     )
 
 
@@ -227,42 +228,45 @@ def _remembering(history: Iterable[Generation], last: deque[Generation]) -> Iter
         yield generation
 
 
-def _nothing(group_id: str, last: Sequence[Generation]) -> SnapshotError:
-    where = f"group {printable(group_id)}"
+def _no_snapshot(group_id: str, last: Sequence[Generation]) -> SnapshotError:
+    place = f"group {printable(group_id)}"
     if not last:
         fix = "give the application.id of a Kafka Streams application that has run on this cluster"
-        what = "has no record in __consumer_offsets"
-        return SnapshotError(what, where=where, fix=fix, application_id=group_id)
+        problem = "has no record in __consumer_offsets"
+        return SnapshotError(problem, where=place, fix=fix, application_id=group_id)
     if last[0].protocol != "classic":
-        return newer_protocol(group_id, last[0].protocol, where)
+        return newer_protocol(group_id, last[0].protocol, place)
     if not last[0].members:
-        return no_members(group_id, where)
-    what = f"has no snapshot in the given time; its newest record is of {format_time(last[0].decided_at_ms)}"
+        return no_members(group_id, place)
+    problem = f"has no snapshot in the given time; its newest record is of {format_time(last[0].decided_at_ms)}"
     fix = "choose another time, or look at --list"
-    return SnapshotError(what, where=where, fix=fix, application_id=group_id)
+    return SnapshotError(problem, where=place, fix=fix, application_id=group_id)
 
 
 def _take(
     cluster: Cluster,
-    found: Iterable[GroupMoment],
+    moments_in_range: Sequence[GroupMoment],
     topology: Topology | None,
     config: Mapping[str, Any],
     *,
     newest_only: bool = False,
 ) -> Taken:
-    """Ask for what the moments have in common once, and for the end offsets of each."""
-    found = list(found)
-    names = {name for moment in found for name in topics_to_ask_for(moment.application_id, moment.members, topology)}
+    """Request the topics of all moments once, and the end offsets of each."""
+    names = {
+        name
+        for moment in moments_in_range
+        for name in topics_to_ask_for(moment.application_id, moment.members, topology)
+    }
     topics = cluster.topics(sorted(names))
     rows, notes = [], dict[Note, None]()
     past_sources = set[str]()
-    for moment in found:
-        held = [task for of_member in moment.held.values() for role in of_member for task in role]
-        tasks, of_tasks = group_tasks(
-            moment.application_id, moment.members, held, topology, topics, reuses_sources=reuses_sources(config)
+    for moment in moments_in_range:
+        held_tasks = [task for holding in moment.holdings.values() for role in holding for task in role]
+        tasks, task_notes = group_tasks(
+            moment.application_id, moment.members, held_tasks, topology, topics, reuses_sources=reuses_sources(config)
         )
-        notes |= dict.fromkeys(of_tasks)
-        if not moment.still_held and (moment is found[-1] or not newest_only):
+        notes |= dict.fromkeys(task_notes)
+        if not moment.still_held and (moment is moments_in_range[-1] or not newest_only):
             past_sources.update(topic for topic, _ in source_changelogs(tasks))
         rows.append({**_row(cluster, moment, tasks, topics), "config": dict(config)})
     return Taken(rows, [*notes, *_unknown_commits(sorted(past_sources))])
@@ -294,9 +298,9 @@ def _past_ends(
     cluster: Cluster, tasks: Sequence[GroupTask], changelogs: Sequence[TopicPartition], at_ms: int
 ) -> EndOffsets:
     """Return end offsets of a past moment; what a group had committed of its sources by then is unknown."""
-    of_sources = source_changelogs(tasks)
-    own = [partition for partition in changelogs if partition not in of_sources]
-    return cluster.end_offsets(own, at_ms) if own else {}
+    source_partitions = source_changelogs(tasks)
+    own_changelogs = [partition for partition in changelogs if partition not in source_partitions]
+    return cluster.end_offsets(own_changelogs, at_ms) if own_changelogs else {}
 
 
 def _release_notes(members: Sequence[StreamsMember]) -> list[Note]:

@@ -33,8 +33,8 @@ class DescribedTasks(NamedTuple):
 class DescribedMember(NamedTuple):
     """A member: one thread of an instance.
 
-    ``current`` is what it was last told to hold, without what it is giving up; ``target`` what it is to hold in the
-    end. ``task_offsets`` is what it reported of its directories: brokers of 4.4 tell, and only of clients that report.
+    ``current`` has its assigned tasks, without those that it is revoking; ``target`` those that it is to hold in the
+    end. ``task_offsets`` is its report of its directories: only brokers of 4.4 show it, for clients that report.
     """
 
     member_id: str
@@ -65,7 +65,7 @@ class DescribedStreamsGroup(NamedTuple):
     """A streams group as its coordinator describes it.
 
     ``subtopologies`` is ``None`` where the broker has no topology of the group (``topology_epoch`` is -1 then);
-    ``assignor`` the name of who decides, ``None`` where it is not told: before 4.4.
+    ``assignor`` is the name of the assignor, ``None`` before 4.4.
     """
 
     error_code: int
@@ -125,9 +125,9 @@ def _group(reader: ByteReader, version: int) -> DescribedStreamsGroup:
 def _topology(reader: ByteReader) -> tuple[int, tuple[DescribedSubtopology, ...] | None]:
     epoch, field = reader.int32("topology.epoch"), "topology.subtopologies"
     count = reader.compact_nullable_count(field, _SUBTOPOLOGY)
-    found = None if count is None else _read_all(count, field, lambda: _subtopology(reader))
+    subtopologies = None if count is None else _read_all(count, field, lambda: _subtopology(reader))
     reader.pass_tagged_fields("topology.taggedFields")
-    return epoch, found
+    return epoch, subtopologies
 
 
 def _subtopology(reader: ByteReader) -> DescribedSubtopology:
@@ -141,7 +141,7 @@ def _subtopology(reader: ByteReader) -> DescribedSubtopology:
 
 
 def _topic(reader: ByteReader) -> str:
-    """Return a topic's name: what is said of its partitions is what was wanted of them, not what there is."""
+    """Return a topic's name: its partition count in the answer is the requested one, not that of the topic."""
     name = reader.compact_string("name")
     reader.int32("partitions")
     reader.int16("replicationFactor")
@@ -192,20 +192,20 @@ def _tasks(reader: ByteReader, field: str) -> DescribedTasks:
 
     roles = []
     for role in ("activeTasks", "standbyTasks", "warmupTasks"):
-        found = _items(reader, f"{field}.{role}", _TASK_IDS, of_subtopology)
-        roles.append(tuple(task for tasks in found for task in tasks))
+        task_lists = _items(reader, f"{field}.{role}", _TASK_IDS, of_subtopology)
+        roles.append(tuple(task for tasks in task_lists for task in tasks))
     reader.pass_tagged_fields(f"{field}.taggedFields")
     return DescribedTasks(*roles)
 
 
 def _task_offsets(reader: ByteReader, field: str) -> tuple[tuple[str, int], ...]:
-    def one() -> tuple[str, int]:
+    def task_offset() -> tuple[str, int]:
         task = f"{reader.compact_string('subtopologyId')}_{reader.int32('partition')}"
         offset = reader.int64("offset")
         reader.pass_tagged_fields("taggedFields")
         return task, offset
 
-    return _items(reader, field, _TASK_OFFSET, one)
+    return _items(reader, field, _TASK_OFFSET, task_offset)
 
 
 def _pass_topology_description(reader: ByteReader) -> None:
@@ -256,10 +256,10 @@ def _items(reader: ByteReader, field: str, item_bytes: int, read: Callable[[], _
 
 
 def _read_all(count: int, field: str, read: Callable[[], _T]) -> tuple[_T, ...]:
-    found = []
+    items = []
     for number in range(count):
         try:
-            found.append(read())
+            items.append(read())
         except PayloadError as error:
             raise error.inside(f"{field}[{number}]") from None
-    return tuple(found)
+    return tuple(items)

@@ -42,7 +42,7 @@ class StreamsGroupAnswer(NamedTuple):
 
     @property
     def error_code(self) -> int:
-        """Why the group is not told; 0 if it is."""
+        """The error of the group's description, 0 if there is none."""
         return self.group.error_code
 
 
@@ -52,18 +52,18 @@ def check_stable_streams_group(group_id: str, group: DescribedGroup) -> None:
     Raises:
         SnapshotError: the group is of a newer protocol, empty, in the middle of a rebalance, or not of Kafka Streams.
     """
-    where = f"group {printable(group_id)}"
+    place = f"group {printable(group_id)}"
     if group.group_type != "classic":
-        raise newer_protocol(group_id, group.group_type, where)
+        raise newer_protocol(group_id, group.group_type, place)
     if is_gone(group.state):
-        raise no_members(group_id, where)
+        raise no_members(group_id, place)
     if group.protocol_type != STREAMS_PROTOCOL[0]:
-        raise not_streams(group_id, group.protocol_type, group.protocol, where)
+        raise not_streams(group_id, group.protocol_type, group.protocol, place)
     if group.state != _STABLE:
-        what = f"is in the middle of a rebalance ({printable(group.state)})"
-        raise SnapshotError(what, where=where, fix="try again in some seconds", application_id=group_id)
+        problem = f"is in the middle of a rebalance ({printable(group.state)})"
+        raise SnapshotError(problem, where=place, fix="try again in some seconds", application_id=group_id)
     if group.protocol != STREAMS_PROTOCOL[1]:
-        raise not_streams(group_id, group.protocol_type, group.protocol, where)
+        raise not_streams(group_id, group.protocol_type, group.protocol, place)
 
 
 def is_gone(state: str) -> bool:
@@ -78,25 +78,25 @@ def may_be_streams(group: DescribedGroup) -> bool:
     return group.state != _STABLE or group.protocol == STREAMS_PROTOCOL[1]
 
 
-def no_members(group_id: str, where: str) -> SnapshotError:
+def no_members(group_id: str, place: str) -> SnapshotError:
     """Return the error about a group that is empty."""
     fix = "start the application, or take its history with --set offsets.topic=true --all"
-    return SnapshotError("is empty: no instance is running", where=where, fix=fix, application_id=group_id)
+    return SnapshotError("is empty: no instance is running", where=place, fix=fix, application_id=group_id)
 
 
-def newer_protocol(group_id: str, protocol: str, where: str) -> SnapshotError:
+def newer_protocol(group_id: str, protocol: str, place: str) -> SnapshotError:
     """Return the error about a group of a newer protocol."""
     if protocol == "streams":
-        what = "is of the newer streams protocol (group.protocol=streams), which has no history of decisions"
+        problem = "is of the newer streams protocol (group.protocol=streams), which has no history of decisions"
         fix = "take the group as it is now: leave --set offsets.topic out"
     else:
-        what = f"is of the {protocol} protocol, not of Kafka Streams"
+        problem = f"is of the {protocol} protocol, not of Kafka Streams"
         fix = "give the application.id of a Kafka Streams application"
-    return SnapshotError(what, where=where, fix=fix, application_id=group_id)
+    return SnapshotError(problem, where=place, fix=fix, application_id=group_id)
 
 
-def not_streams(group_id: str, protocol_type: str, protocol: str, where: str) -> SnapshotError:
+def not_streams(group_id: str, protocol_type: str, protocol: str, place: str) -> SnapshotError:
     """Return the error about a group of something else than Kafka Streams."""
-    what = f"is not a group of Kafka Streams: its protocol is {shown(protocol_type)}, its assignor {shown(protocol)}"
+    problem = f"is not a group of Kafka Streams: its protocol is {shown(protocol_type)}, its assignor {shown(protocol)}"
     fix = "give the application.id of a Kafka Streams application"
-    return SnapshotError(what, where=where, fix=fix, application_id=group_id)
+    return SnapshotError(problem, where=place, fix=fix, application_id=group_id)

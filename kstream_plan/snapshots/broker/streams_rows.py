@@ -36,9 +36,9 @@ SINCE_4_4, ASSIGNOR = "4.4", "sticky"
 
 
 class GivenOfGroup(NamedTuple):
-    """What is given of a streams group beside what its brokers tell.
+    """The options for a streams group, beside the answers of its brokers.
 
-    ``settings`` are the group's own by the fields of ``AssignmentConfig``, and count where the brokers tell nothing;
+    ``settings`` are the group's own by the fields of ``AssignmentConfig``, and count where the brokers give none;
     ``of_application`` are names of settings that have no effect there.
     """
 
@@ -48,99 +48,102 @@ class GivenOfGroup(NamedTuple):
 
 
 def running_streams_group(
-    cluster: Cluster, group_id: str, now_ms: int, given: GivenOfGroup
+    cluster: Cluster, group_id: str, now_ms: int, options: GivenOfGroup
 ) -> tuple[dict[str, Any], list[Note]]:
-    """Return a group's row as it is now, and what is not known of it.
+    """Return a group's row as it is now, and notes on what is unknown of it.
 
-    Members, and whatever they have, stay in the order in which the broker listed them: it is that of its own table.
+    Members and their tasks stay in the order in which the broker listed them: that of its own table.
 
     Raises:
         SnapshotError: the group is empty, has no topology, another assignor or members of another protocol, or its
             brokers are newer than what is known.
         ClusterError: the cluster cannot be reached or refuses.
     """
-    where = f"group {printable(group_id)}"
+    place = f"group {printable(group_id)}"
     answer = cluster.describe_streams_group(group_id)
     if is_gone(answer.group.state):
-        raise no_members(group_id, where)
-    subtopologies = _checked(answer.group, where)
+        raise no_members(group_id, place)
+    subtopologies = _subtopologies(answer.group, place)
     settings = cluster.group_settings(group_id)
-    release = given.broker_version or _release(answer, settings, where)
-    names = dict.fromkeys(topic for of in subtopologies for topic in (*of.input_topics, *of.changelogs))
+    release = options.broker_version or _release(answer, settings, place)
+    names = dict.fromkeys(
+        topic for subtopology in subtopologies for topic in (*subtopology.input_topics, *subtopology.changelogs)
+    )
     topics = cluster.topics(list(names))
-    tasks = [task for of in subtopologies for task in _tasks(of, topics, where)]
+    tasks = [task for subtopology in subtopologies for task in _tasks(subtopology, topics, place)]
     ends = ends_of_stores(cluster, group_id, tasks)
-    config, differing = _config(settings, given)
+    config, differing = _config(settings, options)
     row = {**_row(answer.group, tasks, topics, ends), "broker_version": release, "config": config}
     notes = [
-        *_release_notes(answer, release, given),
+        *_release_notes(answer, release, options),
         *differing,
         *_state_notes(answer.group),
-        *_missing(subtopologies, topics),
+        *_missing_changelogs(subtopologies, topics),
     ]
     return {**row, "captured_at": format_time(now_ms)}, notes
 
 
-def _checked(group: DescribedStreamsGroup, where: str) -> Sequence[DescribedSubtopology]:
+def _subtopologies(group: DescribedStreamsGroup, place: str) -> Sequence[DescribedSubtopology]:
     if not group.subtopologies:
-        what, fix = f"has no topology yet, and is {shown(group.state)}", "try again when it is Stable"
-        raise SnapshotError(what, where=where, fix=fix, application_id=group.group_id)
+        problem, fix = f"has no topology yet, and is {shown(group.state)}", "try again when it is Stable"
+        raise SnapshotError(problem, where=place, fix=fix, application_id=group.group_id)
     classic = next((member.member_id for member in group.members if member.is_classic), None)
-    refuse_unmodelled(group.group_id, where, group.assignor, classic)
+    refuse_unmodelled(group.group_id, place, group.assignor, classic)
     return group.subtopologies
 
 
-def refuse_unmodelled(group_id: str, where: str, assignor: str | None, classic_member: str | None) -> None:
+def refuse_unmodelled(group_id: str, place: str, assignor: str | None, classic_member: str | None) -> None:
     """Refuse a group that another assignor decides, or that has a member of the classic protocol.
 
     Raises:
         SnapshotError: it does.
     """
     if assignor not in (None, "", "-", ASSIGNOR):
-        what = f"is decided by the assignor {shown(assignor)}; only {ASSIGNOR} is modelled"
+        problem = f"is decided by the assignor {shown(assignor)}; only {ASSIGNOR} is modelled"
         fix = f"set streams.assignor.name={ASSIGNOR}, or do without a plan"
     elif classic_member is not None:
-        what = f"has the member {shown(classic_member)} of the classic protocol"
+        problem = f"has the member {shown(classic_member)} of the classic protocol"
         fix = "take the snapshot when every instance has moved to the streams protocol"
     else:
         return
-    raise SnapshotError(what, where=where, fix=fix, application_id=group_id)
+    raise SnapshotError(problem, where=place, fix=fix, application_id=group_id)
 
 
-def _release(answer: StreamsGroupAnswer, settings: Mapping[str, str], where: str) -> str:
-    """Return the release of the brokers, by how they answer and by what groups have set there."""
+def _release(answer: StreamsGroupAnswer, settings: Mapping[str, str], place: str) -> str:
+    """Return the release of the brokers, by the version of their answer and the group's settings there."""
     if answer.newest_version > NEWEST_VERSION:
-        known = ", ".join(BROKER_VERSIONS)
-        what = f"its brokers are newer than {known}, and may decide otherwise"
+        versions = ", ".join(BROKER_VERSIONS)
+        problem = f"its brokers are newer than {versions}, and may decide otherwise"
         fix = "update kstream-plan; to treat them as one of these releases: --set broker.version"
-        raise SnapshotError(what, where=where, fix=fix, application_id=answer.group.group_id)
+        raise SnapshotError(problem, where=place, fix=fix, application_id=answer.group.group_id)
     if answer.version >= _ANSWERED_SINCE_4_4:
         return SINCE_4_4
     return "4.3" if _SETTING_SINCE_4_3 in settings else "4.2"
 
 
-def _tasks(of: DescribedSubtopology, topics: Topics, where: str) -> Iterator[GroupTask]:
-    """Return all tasks of a subtopology: so many as its largest topic has partitions."""
-    missing = next((topic for topic in of.input_topics if topic not in topics), None)
-    if missing is not None:
-        what = f"reads topic {printable(missing)} in sub-topology {of.subtopology_id}, which the cluster does not have"
-        raise SnapshotError(what, where=where, fix="create the topic, or wait until the application has")
-    for number in range(max((len(topics[topic]) for topic in of.input_topics), default=0)):
+def _tasks(subtopology: DescribedSubtopology, topics: Topics, place: str) -> Iterator[GroupTask]:
+    """Return all tasks of a subtopology: as many as its largest topic has partitions."""
+    missing_topic = next((topic for topic in subtopology.input_topics if topic not in topics), None)
+    if missing_topic is not None:
+        reads = f"reads topic {printable(missing_topic)} in sub-topology {subtopology.subtopology_id}"
+        problem = f"{reads}, which the cluster does not have"
+        raise SnapshotError(problem, where=place, fix="create the topic, or wait until the application has")
+    for number in range(max((len(topics[topic]) for topic in subtopology.input_topics), default=0)):
         try:
-            task_id = TaskId.parse(f"{of.subtopology_id}_{number}")
+            task_id = TaskId.parse(f"{subtopology.subtopology_id}_{number}")
         except ValueError:
-            what = f"has sub-topology {shown(of.subtopology_id)}, which is no number"
-            raise SnapshotError(what, where=where, fix="update kstream-plan") from None
-        sources = tuple((topic, number) for topic in of.input_topics if number < len(topics[topic]))
-        changelogs = tuple((topic, number) for topic in of.changelogs if number < len(topics.get(topic, ())))
-        yield GroupTask(task_id, bool(of.changelogs), sources, changelogs)
+            problem = f"has sub-topology {shown(subtopology.subtopology_id)}, which is no number"
+            raise SnapshotError(problem, where=place, fix="update kstream-plan") from None
+        sources = tuple((topic, number) for topic in subtopology.input_topics if number < len(topics[topic]))
+        changelogs = tuple((topic, number) for topic in subtopology.changelogs if number < len(topics.get(topic, ())))
+        yield GroupTask(task_id, bool(subtopology.changelogs), sources, changelogs)
 
 
 def _row(group: DescribedStreamsGroup, tasks: Sequence[GroupTask], topics: Topics, ends: EndOffsets) -> dict[str, Any]:
     names = frozenset(str(task.task_id) for task in tasks)
-    found: dict[str, list[tuple[int, DescribedMember]]] = {}
+    members_by_process: dict[str, list[tuple[int, DescribedMember]]] = {}
     for position, member in enumerate(group.members):
-        found.setdefault(member.process_id, []).append((position, member))
+        members_by_process.setdefault(member.process_id, []).append((position, member))
     return {
         "format_version": "1.0",
         "application_id": group.group_id,
@@ -157,7 +160,7 @@ def _row(group: DescribedStreamsGroup, tasks: Sequence[GroupTask], topics: Topic
                 "client_tags": dict(members[0][1].client_tags),
                 "consumers": [_consumer(member, position, names) for position, member in members],
             }
-            for process_id, members in found.items()
+            for process_id, members in members_by_process.items()
         ],
     }
 
@@ -179,35 +182,35 @@ def _consumer(member: DescribedMember, position: int, names: frozenset[str]) -> 
     }
 
 
-def _config(settings: Mapping[str, str], given: GivenOfGroup) -> tuple[dict[str, Any], list[Note]]:
-    """Return the row's ``config``: what the brokers tell, and what is given where they tell nothing."""
+def _config(settings: Mapping[str, str], options: GivenOfGroup) -> tuple[dict[str, Any], list[Note]]:
+    """Return the row's ``config``: the brokers' values, and those of the options for settings that they leave out."""
     config: dict[str, Any] = {}
     differing = []
     for name, (field, *_) in GROUP_SETTINGS.items():
         kafka_name = name.replace("_", ".")
-        told, other = number_from_text(settings.get(kafka_name)), given.settings.get(field)
-        if told is not None and other not in (None, told):
-            differing.append(f"{kafka_name}={printable(str(told))} ({other} is given)")
-        if told is not None or other is not None:
-            config[name] = other if told is None else told
+        broker_value, option_value = number_from_text(settings.get(kafka_name)), options.settings.get(field)
+        if broker_value is not None and option_value not in (None, broker_value):
+            differing.append(f"{kafka_name}={printable(str(broker_value))} ({option_value} is given)")
+        if broker_value is not None or option_value is not None:
+            config[name] = option_value if broker_value is None else broker_value
     notes = []
     if differing:
         notes.append(Note("settings-differ", f"the brokers' settings of the group are used: {', '.join(differing)}"))
-    notes += without_effect(given.of_application)
+    notes += without_effect(options.of_application)
     return config, notes
 
 
-def without_effect(of_application: Sequence[str]) -> list[Note]:
+def without_effect(names_without_effect: Sequence[str]) -> list[Note]:
     """Warn of settings of the application, by fields of ``AssignmentConfig``, that are given for a streams group."""
-    if not of_application:
+    if not names_without_effect:
         return []
-    names = ", ".join(name.replace("_", ".") for name in of_application)
+    names = ", ".join(name.replace("_", ".") for name in names_without_effect)
     message = f"{names}: settings of the application have no effect in a streams group"
-    return [Note("no-effect-in-streams-group", message, tuple(of_application))]
+    return [Note("no-effect-in-streams-group", message, tuple(names_without_effect))]
 
 
-def _release_notes(answer: StreamsGroupAnswer, release: str, given: GivenOfGroup) -> Iterator[Note]:
-    if given.broker_version is None:
+def _release_notes(answer: StreamsGroupAnswer, release: str, options: GivenOfGroup) -> Iterator[Note]:
+    if options.broker_version is None:
         message = (
             f"the brokers answer like release {release}, and plans use the rules of that release: if it is another, "
             "give --set broker.version"
@@ -225,14 +228,16 @@ def _state_notes(group: DescribedStreamsGroup) -> Iterator[Note]:
             "giving up, so the next seconds of a plan are a guess. Take the snapshot when the group is Stable"
         )
         yield Note("not-stable", message)
-    others = tuple(of.member_id for of in group.members if of.topology_epoch != group.topology_epoch)
-    if others:
-        message = f"{len(others)} of {len(group.members)} members run a topology other than the group's"
-        yield Note("other-topology", message, others)
+    other_ids = tuple(member.member_id for member in group.members if member.topology_epoch != group.topology_epoch)
+    if other_ids:
+        message = f"{len(other_ids)} of {len(group.members)} members run a topology other than the group's"
+        yield Note("other-topology", message, other_ids)
 
 
-def _missing(subtopologies: Iterable[DescribedSubtopology], topics: Topics) -> Iterator[Note]:
-    missing = tuple(topic for of in subtopologies for topic in of.changelogs if topic not in topics)
-    if missing:
-        message = f"the cluster has no topic {name_list(missing, 1)}: how much its store restores is unknown"
-        yield Note("changelog-missing", message, missing)
+def _missing_changelogs(subtopologies: Iterable[DescribedSubtopology], topics: Topics) -> Iterator[Note]:
+    missing_topics = tuple(
+        topic for subtopology in subtopologies for topic in subtopology.changelogs if topic not in topics
+    )
+    if missing_topics:
+        message = f"the cluster has no topic {name_list(missing_topics, 1)}: how much its store restores is unknown"
+        yield Note("changelog-missing", message, missing_topics)

@@ -27,16 +27,16 @@ _NEWEST_RELEASES = ((6, "2.5"), (8, "2.7"), (9, "2.8"), (10, "3.1"))
 
 
 class SubscriptionInfo(NamedTuple):
-    """What a member tells about itself.
+    """The report of a member about itself.
 
     Attributes:
         version: the version of the payload.
         process_id: the instance's id, a UUID in canonical text.
         user_end_point: the ``application.server``, empty if it has none.
         offset_sums: task → sum of the offsets it has on disk; ``LATEST`` (-2) if it runs it, ``UNKNOWN`` (-3) if the
-            sum is not known. Versions before 7 tell only these two, as ``SubscriptionInfo.taskOffsetSums`` has it.
+            sum is not known. Versions before 7 have only these two, see ``SubscriptionInfo.taskOffsetSums``.
         client_tags: its ``client.tag.*`` settings, in the order of the payload.
-        latest_supported: the newest version that it can send, whatever it sends, as far as it says.
+        latest_supported: the newest version that it reports to support.
     """
 
     version: int

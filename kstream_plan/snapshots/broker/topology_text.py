@@ -20,7 +20,7 @@ from kstream_plan.snapshots.broker.saved_lines import saved_lines
 from kstream_plan.snapshots.rows.fields import shown
 
 _START = re.compile(r"(?P<before>(?:.*[\s\"'])?)(?:Topologies|Sub-topologies|Topology: (?P<name>.+)):\s*")
-#: Whatever cannot be read of these is missing in the topology; any other line is text behind it.
+#: A line of these that cannot be read is missing in the topology; any other line is text behind it.
 _OF_A_TOPOLOGY = re.compile(r"\s*(?:Sub-topology:|Source:|Processor:|Sink:|-->|<--).*")
 _SUBTOPOLOGY = re.compile(
     r"\s*Sub-topology: (?P<id>\d{1,9})(?P<is_global> for global store \(will not generate tasks\))?\s*"
@@ -63,12 +63,12 @@ class Subtopology:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """The subtopologies that have tasks, and the file that tells them.
+    """The subtopologies that have tasks, and the file that describes them.
 
-    ``left_out`` are nodes that others lead to, and that the text does not have.
+    ``left_out`` are nodes that others lead to and the text does not have.
     """
 
-    where: str
+    file: str
     subtopologies: Mapping[SubtopologyKey, Subtopology]
     left_out: tuple[str, ...] = ()
 
@@ -87,7 +87,7 @@ class Topology:
 def topic_in_cluster(topic: str, application_id: str, subscribed: Collection[str]) -> str:
     """Return the name that a source topic of the text has in the cluster.
 
-    An internal topic has the application's name before it; whether it is one is told by what the members read.
+    An internal topic has the application's name before it; it is one if the members read only the topic of that name.
     """
     internal = f"{application_id}-{topic}"
     return internal if topic not in subscribed and internal in subscribed else topic
@@ -101,8 +101,8 @@ def changelog_topic(application_id: str, topology_name: str | None, store: str) 
 
 def reuses_sources(config: Mapping[str, Any]) -> bool:
     """Tell whether tables are restored from the topics that they read, by the settings of a snapshot's ``config``."""
-    given = str(config.get("topology_optimization", "")).lower().replace(" ", "").split(",")
-    return bool({"all", "reuse.ktable.source.topics"}.intersection(given))
+    optimizations = str(config.get("topology_optimization", "")).lower().replace(" ", "").split(",")
+    return bool({"all", "reuse.ktable.source.topics"}.intersection(optimizations))
 
 
 def changelogs_assumed(topics: Collection[str]) -> tuple[Note, ...]:
@@ -131,26 +131,26 @@ class _Draft:
     processors: list[tuple[str, list[str], list[str]]] = field(default_factory=list)
 
     @property
-    def missing(self) -> set[str]:
-        """The nodes that others lead to, and that are not there."""
+    def missing_nodes(self) -> set[str]:
+        """The nodes that others lead to and the text does not have."""
         names_are_plain = not any(", " in name for name in self.nodes)
         return self.successors - self.nodes if names_are_plain else set()
 
     @property
     def is_cut(self) -> bool:
         """Whether its last node does not say what it stands between, or is a source that leads to another."""
-        return bool(self.awaited) or (self.ends_in_source and bool(self.missing))
+        return bool(self.awaited) or (self.ends_in_source and bool(self.missing_nodes))
 
     def table_topics(self) -> tuple[tuple[str, str], ...]:
         """Return the store of each table that reads a topic, and the topic."""
-        found = set()
+        tables = set()
         for name, stores, predecessors in self.processors:
             for source in predecessors:
                 topics = self.sources.get(source, [])
                 is_table = name.startswith(_TABLE_PROCESSOR) or source == f"{name}{_TABLE_SOURCE}"
                 if is_table and len(stores) == len(topics) == 1:
-                    found.add((stores[0], topics[0]))
-        return tuple(sorted(found))
+                    tables.add((stores[0], topics[0]))
+        return tuple(sorted(tables))
 
 
 def read_topology(text: str, where: str) -> Topology:
@@ -168,15 +168,15 @@ def read_topology(text: str, where: str) -> Topology:
     topologies: list[tuple[int, dict[SubtopologyKey, _Draft]]] = [(1, {})]
     topology_name: str | None = None
     draft: _Draft | None = None
-    started, before = False, ""
+    in_topology, prefix = False, ""
     for number, whole_line in enumerate(saved_lines(text), start=1):
-        line = whole_line.removeprefix(before)
+        line = whole_line.removeprefix(prefix)
         drafts = topologies[-1][1]
         if (match := _START.fullmatch(whole_line)) is not None:
-            started, before, draft, topology_name = True, match["before"], None, match["name"]
+            in_topology, prefix, draft, topology_name = True, match["before"], None, match["name"]
             if any(topology_name in (None, key.topology_name) for key in drafts):
                 topologies.append((number, {}))
-        elif not started:
+        elif not in_topology:
             if drafts and _OF_A_TOPOLOGY.fullmatch(line):
                 raise _error(where, number, f"is {shown(line.strip())}, and the topology has ended before")
         elif (match := _SUBTOPOLOGY.fullmatch(line)) is not None:
@@ -187,17 +187,17 @@ def read_topology(text: str, where: str) -> Topology:
         elif line.strip() and (draft is None or not _add_node(draft, line)):
             if _OF_A_TOPOLOGY.fullmatch(line):
                 raise _error(where, number, f"is {shown(line.strip())}, which is no line of Topology.describe()")
-            started = False
+            in_topology = False
     subtopologies = _only_topology(topologies, where, is_object=_OBJECT.search(text) is not None)
-    left_out = sorted({name for _, drafts in topologies for draft in drafts.values() for name in draft.missing})
+    left_out = sorted({name for _, drafts in topologies for draft in drafts.values() for name in draft.missing_nodes})
     return Topology(where, MappingProxyType(subtopologies), tuple(left_out))
 
 
 def _only_topology(
-    topologies: list[tuple[int, dict[SubtopologyKey, _Draft]]], where: str, *, is_object: bool
+    topologies: list[tuple[int, dict[SubtopologyKey, _Draft]]], file: str, *, is_object: bool
 ) -> dict[SubtopologyKey, Subtopology]:
-    """Return the subtopologies of a text that has one topology, as often as it was logged."""
-    found = [
+    """Return the subtopologies of a text that has one topology, however often it was logged."""
+    numbered_topologies = [
         (
             number,
             {
@@ -213,28 +213,30 @@ def _only_topology(
     for number, drafts in topologies:
         cut = next((key for key, draft in drafts.items() if draft.is_cut), None)
         if cut is not None:
-            raise _error(where, number, f"begins a topology whose sub-topology {cut.number} is cut")
+            raise _error(file, number, f"begins a topology whose sub-topology {cut.number} is cut")
         read = {topic for draft in drafts.values() for topic in draft.topics}
         unread = sorted({topic for draft in drafts.values() for topic in draft.repartitions} - read)
         if unread:
-            what = f"begins a topology that is cut: no sub-topology in it reads {shown(unread[0])}"
-            raise _error(where, number, what)
-    if not found and is_object:
-        raise SnapshotError("holds the name of a Topology, not what it describes", where=where, fix=_PRINT)
-    if not found:
-        raise SnapshotError("holds no sub-topology", where=where, fix=_FIX)
-    for number, subtopologies in found:
-        if subtopologies != found[0][1]:
-            error = _error(where, number, f"is another topology than the one before it (line {found[0][0]})")
+            problem = f"begins a topology that is cut: no sub-topology in it reads {shown(unread[0])}"
+            raise _error(file, number, problem)
+    if not numbered_topologies and is_object:
+        raise SnapshotError("holds the name of a Topology, not what it describes", where=file, fix=_PRINT)
+    if not numbered_topologies:
+        raise SnapshotError("holds no sub-topology", where=file, fix=_FIX)
+    for number, subtopologies in numbered_topologies:
+        if subtopologies != numbered_topologies[0][1]:
+            error = _error(
+                file, number, f"is another topology than the one before it (line {numbered_topologies[0][0]})"
+            )
             error.fix = "leave the one that the group runs in the file"
             raise error
-    return found[0][1]
+    return numbered_topologies[0][1]
 
 
 def _add_node(draft: _Draft, line: str) -> bool:
     """Add one line to the subtopology; ``False`` if it is no line of one."""
     if (match := _NEIGHBOURS.fullmatch(line)) is not None:
-        names = _listed(match["names"])
+        names = _names(match["names"])
         draft.awaited = tuple(arrow for arrow in draft.awaited if arrow != match["arrow"])
         if match["arrow"] == "-->":
             draft.successors.update(names if names != ["none"] else ())
@@ -244,14 +246,14 @@ def _add_node(draft: _Draft, line: str) -> bool:
     if (match := _SOURCE.fullmatch(line)) is not None:
         draft.awaited, draft.ends_in_source = ("-->",), True
         if _TOPICS.fullmatch(match["topics"]):
-            draft.sources[match["name"]] = _listed(match["topics"][1:-1])
+            draft.sources[match["name"]] = _names(match["topics"][1:-1])
             draft.topics.update(draft.sources[match["name"]])
         else:
             draft.by_pattern = True
     elif (match := _PROCESSOR.fullmatch(line)) is not None:
         draft.awaited, draft.ends_in_source = ("-->", "<--"), False
-        draft.processors.append((match["name"], _listed(match["stores"]), []))
-        draft.stores.update(_listed(match["stores"]))
+        draft.processors.append((match["name"], _names(match["stores"]), []))
+        draft.stores.update(_names(match["stores"]))
     elif (match := _SINK.fullmatch(line)) is not None:
         draft.awaited, draft.ends_in_source = ("<--",), False
         topic = match["topic"] or ""
@@ -263,9 +265,9 @@ def _add_node(draft: _Draft, line: str) -> bool:
     return True
 
 
-def _listed(text: str) -> list[str]:
+def _names(text: str) -> list[str]:
     return text.split(", ") if text else []
 
 
-def _error(where: str, line: int, what: str) -> SnapshotError:
-    return SnapshotError(what, where=f"{where}, line {line}", fix=_FIX)
+def _error(file: str, line: int, problem: str) -> SnapshotError:
+    return SnapshotError(problem, where=f"{file}, line {line}", fix=_FIX)

@@ -1,1 +1,1 @@
-"""What Connect's REST interface says of a group, asked for or saved → a row that is exact in its counts only."""
+"""From an answer of Connect's REST interface, live or saved, to a row that is exact in its counts only."""

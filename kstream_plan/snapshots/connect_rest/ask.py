@@ -1,4 +1,4 @@
-"""Asks REST interfaces of Connect workers, each once, within a time; a login goes to nobody but who was named."""
+"""Asks REST interfaces of Connect workers, each once, within a time; a login goes only to the named address."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kstream_plan.snapshots.rows.fields import printable
 _BLOCK_BYTES = 1 << 16
 #: What a worker says of itself at ``/`` is shorter.
 _ABOUT_BYTES = 1 << 16
-#: So many workers are asked at once, and so long each at most.
+#: How many workers are asked at once, and for how long each at most.
 _AT_ONCE = 16
 _MOST_WAIT_S = 10.0
 #: What wants a login is there.
@@ -62,24 +62,24 @@ def checked_url(url: str) -> SplitResult:
 
 
 def ask_status(url: SplitResult, access: Access) -> bytes:
-    """Return what the interface answers; redirects are not followed.
+    """Return the answer of the interface; redirects are not followed.
 
     Raises:
-        ClusterError: nobody answers within the limit of time, with another status than 200, or with more text than the
-            limit. No secret is in the message.
+        ClusterError: no answer within the limit of time, another status than 200, or more text than the limit. No
+            secret is in the message.
     """
-    where = printable(f"{url.scheme}://{url.netloc}")
+    place = printable(f"{url.scheme}://{url.netloc}")
     wait_s = limits().wait_ms / 1000
     connection = _connection(url, access, wait_s)
     try:
         with _ended_after(connection, wait_s) as expired:
             try:
-                found = _answer(connection, url, access, where)
+                answer = _answer(connection, url, access, place)
                 if expired.is_set():  # what was broken off may look like a whole answer
                     raise TimeoutError
-                return found
+                return answer
             except (OSError, http.client.HTTPException) as error:
-                raise _unanswered(error, where, wait_s, expired=expired.is_set()) from None
+                raise _unanswered(error, place, wait_s, expired=expired.is_set()) from None
     finally:
         connection.close()
 
@@ -110,8 +110,8 @@ def _answers(url: str, access: Access, wait_s: float) -> bool:
         with _ended_after(connection, wait_s) as expired:
             connection.request("GET", "/", headers={"Accept": "application/json", "Connection": "close"})
             response = connection.getresponse()
-            about = response.read(_ABOUT_BYTES)
-            return not expired.is_set() and (response.status in _LOGIN_WANTED or _is_about_a_worker(about))
+            root_document = response.read(_ABOUT_BYTES)
+            return not expired.is_set() and (response.status in _LOGIN_WANTED or _is_about_a_worker(root_document))
     except (OSError, http.client.HTTPException):
         return False
     finally:
@@ -120,10 +120,10 @@ def _answers(url: str, access: Access, wait_s: float) -> bool:
 
 def _is_about_a_worker(content: bytes) -> bool:
     try:
-        about = json.loads(content)
+        document = json.loads(content)
     except (ValueError, RecursionError):
         return False
-    return isinstance(about, dict) and "kafka_cluster_id" in about
+    return isinstance(document, dict) and "kafka_cluster_id" in document
 
 
 def _connection(url: SplitResult, access: Access, wait_s: float) -> http.client.HTTPConnection:
@@ -157,25 +157,25 @@ def _ended_after(connection: http.client.HTTPConnection, wait_s: float) -> Itera
         timer.cancel()
 
 
-def _answer(connection: http.client.HTTPConnection, url: SplitResult, access: Access, where: str) -> bytes:
+def _answer(connection: http.client.HTTPConnection, url: SplitResult, access: Access, place: str) -> bytes:
     headers = {"Accept": "application/json", "Connection": "close"}
     if access.user_info is not None:
         headers["Authorization"] = f"Basic {base64.b64encode(access.user_info.encode()).decode()}"
     connection.request("GET", url.path.rstrip("/") + PATH, headers=headers)
     response = connection.getresponse()
     if response.status != 200:
-        raise _refused(response, where)
-    found, most_bytes = bytearray(), limits().text_bytes
+        raise _status_error(response, place)
+    content, most_bytes = bytearray(), limits().text_bytes
     while block := response.read1(_BLOCK_BYTES):
-        found += block
-        if len(found) > most_bytes:
-            raise ClusterError(str(TooLargeError(most_bytes).strerror), where=where, fix="raise --set max.text")
+        content += block
+        if len(content) > most_bytes:
+            raise ClusterError(str(TooLargeError(most_bytes).strerror), where=place, fix="raise --set max.text")
     if response.length:
-        raise http.client.IncompleteRead(bytes(found), response.length)
-    return bytes(found)
+        raise http.client.IncompleteRead(bytes(content), response.length)
+    return bytes(content)
 
 
-def _refused(response: http.client.HTTPResponse, where: str) -> ClusterError:
+def _status_error(response: http.client.HTTPResponse, place: str) -> ClusterError:
     status = response.status
     if 300 <= status < 400:
         try:
@@ -184,26 +184,26 @@ def _refused(response: http.client.HTTPResponse, where: str) -> ClusterError:
             host = "another address"
         fix = "name the address that answers itself"
         return ClusterError(
-            f"answers with a redirect ({status}) to {printable(host)}, which is not followed", where=where, fix=fix
+            f"answers with a redirect ({status}) to {printable(host)}, which is not followed", where=place, fix=fix
         )
     return ClusterError(
-        f"answers with status {status}", where=where, fix=_FIXES.get(status, "look into the worker's log")
+        f"answers with status {status}", where=place, fix=_FIXES.get(status, "look into the worker's log")
     )
 
 
-def _unanswered(error: Exception, where: str, wait_s: float, *, expired: bool) -> ClusterError:
+def _unanswered(error: Exception, place: str, wait_s: float, *, expired: bool) -> ClusterError:
     if expired or isinstance(error, TimeoutError):
         return ClusterError(
-            f"has not answered within {wait_s:g} s (--set timeout)", where=where, fix="check the address"
+            f"has not answered within {wait_s:g} s (--set timeout)", where=place, fix="check the address"
         )
     if isinstance(error, http.client.IncompleteRead):
-        return ClusterError("broke off in the middle of its answer", where=where, fix="ask again")
+        return ClusterError("broke off in the middle of its answer", where=place, fix="ask again")
     if isinstance(error, ssl.SSLError):
         reason = error.verify_message if isinstance(error, ssl.SSLCertVerificationError) else error.reason
         fix = "check the address, and ssl.truststore.… in --command-config"
-        return ClusterError(f"cannot be reached by TLS: {printable(str(reason))}", where=where, fix=fix)
+        return ClusterError(f"cannot be reached by TLS: {printable(str(reason))}", where=place, fix=fix)
     if isinstance(error, http.client.HTTPException):
-        return ClusterError("does not answer as HTTP does", where=where, fix="check scheme and port of the address")
+        return ClusterError("does not answer as HTTP does", where=place, fix="check scheme and port of the address")
     assert isinstance(error, OSError)
-    what = f"cannot be reached: {printable(error.strerror or type(error).__name__)}"
-    return ClusterError(what, where=where, fix="check the address, and that the worker runs")
+    problem = f"cannot be reached: {printable(error.strerror or type(error).__name__)}"
+    return ClusterError(problem, where=place, fix="check the address, and that the worker runs")

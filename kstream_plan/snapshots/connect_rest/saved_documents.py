@@ -1,4 +1,4 @@
-"""A saved text → the documents in it, JSON or YAML, whatever a terminal, ``curl``, a page or Python made of them."""
+"""From a saved text to its documents, JSON or YAML, as a terminal, ``curl``, a page or Python printed them."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def documents_of(content: bytes, fix: str) -> list[Any]:
     documents = _of_yaml(text, fix) if _YAML.match(text) else list(_of_json(text, fix))
     if not documents:
         code = max((match["code"] for match in _FAILED.finditer(text)), default="")
-        what = f"is an HTTP answer with code {code}, not a status" if code else "is cut off, or no JSON"
-        raise FieldError("", what, "ask again, or another worker" if code else fix)
+        problem = f"is an HTTP answer with code {code}, not a status" if code else "is cut off, or no JSON"
+        raise FieldError("", problem, "ask again, or another worker" if code else fix)
     return documents
 
 
@@ -57,19 +57,19 @@ def _plain(text: str) -> str:
 
 
 def _of_json(text: str, fix: str) -> Iterator[Any]:
-    at, match = 0, _FIRST.search(text)
+    position, match = 0, _FIRST.search(text)
     while match is not None:
-        _check_between(text[at : match.start()], fix)
+        _check_between(text[position : match.start()], fix)
         try:
-            document, at = _DECODER.raw_decode(text, match.end())
+            document, position = _DECODER.raw_decode(text, match.end())
         except json.JSONDecodeError as error:
-            where = f"line {error.lineno}, column {error.colno}"
-            raise FieldError("", f"is cut off, or no JSON: {where}", fix) from None
+            place = f"line {error.lineno}, column {error.colno}"
+            raise FieldError("", f"is cut off, or no JSON: {place}", fix) from None
         except (ValueError, RecursionError):
             raise FieldError("", "is cut off, or no JSON: it is too deep", fix) from None
         yield document
-        match = _NEXT.match(text, at) or _FIRST.search(text, at)
-    _check_between(text[at:], fix)
+        match = _NEXT.match(text, position) or _FIRST.search(text, position)
+    _check_between(text[position:], fix)
 
 
 def _check_between(text: str, fix: str) -> None:

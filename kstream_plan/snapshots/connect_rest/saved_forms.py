@@ -16,7 +16,7 @@ from kstream_plan.model.note import name_list
 from kstream_plan.snapshots.connect_rest.saved_documents import documents_of
 from kstream_plan.snapshots.rows.fields import FieldError, shown, wrong_type
 
-#: What is asked for, below the address of the interface.
+#: The path of the request, below the address of the interface.
 PATH = "/connectors?expand=status&expand=info"
 FIX = f"save the answer to GET {PATH} as it is"
 
@@ -34,7 +34,7 @@ _OTHERS = (
 
 
 class SavedForm(NamedTuple):
-    """Statuses (and, where it was asked for, infos) by the names of connectors, and what the form does not tell."""
+    """Statuses (and infos, if requested) by the names of connectors, and notes on what the form leaves out."""
 
     connectors: Mapping[str, Any]
     notes: tuple[Note, ...] = ()
@@ -58,10 +58,10 @@ class _Piece(NamedTuple):
 
 
 def read_saved_form(content: bytes) -> SavedForm:
-    """Read what was saved.
+    """Read a saved status.
 
     Raises:
-        FieldError: it is cut off, or something that a plan cannot be made from; the error names it.
+        FieldError: it is cut off, or no plan can be made from it; the error names what it is.
     """
     documents = documents_of(content, FIX)
     if len(documents) == 1 and documents[0] in ({}, []):
@@ -77,8 +77,8 @@ def read_saved_form(content: bytes) -> SavedForm:
     for piece in pieces:
         parts = connectors.setdefault(piece.name, {})
         if parts.setdefault(piece.part, piece.value) != piece.value:
-            what = f"has two answers about {shown(piece.name)} that differ: they are of two moments"
-            raise FieldError("", what, "save one of them alone")
+            problem = f"has two answers about {shown(piece.name)} that differ: they are of two moments"
+            raise FieldError("", problem, "save one of them alone")
     is_of_all = all(piece.is_of_all for piece in pieces)
     _check(connectors, is_of_all=is_of_all)
     return SavedForm(connectors, tuple(_notes(connectors, is_of_all=is_of_all)))
@@ -90,10 +90,10 @@ def _check(connectors: Mapping[str, Mapping[str, Any]], *, is_of_all: bool) -> N
     name = next(iter(connectors))
     if not is_of_all and len(connectors) < 2:
         if "status" in connectors[name]:
-            what = f"is the status of one connector, {shown(name)}: a plan needs all of the group"
+            problem = f"is the status of one connector, {shown(name)}: a plan needs all of the group"
         else:
-            what = f"is the configuration of {shown(name)}, without where it runs"
-        raise FieldError("", what, FIX)
+            problem = f"is the configuration of {shown(name)}, without where it runs"
+        raise FieldError("", problem, FIX)
     has_info = any("info" in parts for parts in connectors.values())
     for name, parts in connectors.items():
         for part in _PARTS:
@@ -119,7 +119,7 @@ def _notes(connectors: Mapping[str, Mapping[str, Any]], *, is_of_all: bool) -> I
 
 
 def _pieces(document: Any) -> Iterator[_Piece]:
-    """Yield what a document tells of connectors.
+    """Yield the pieces of a document about connectors.
 
     Raises:
         FieldError: it is something else.
@@ -165,7 +165,7 @@ def _pair(document: Mapping[str, Any]) -> list[_Piece] | None:
 
 
 def _of_names(document: Mapping[str, Any]) -> Iterator[_Piece]:
-    """Yield what the status says of connectors, by their names."""
+    """Yield the pieces of a status, by the names of connectors."""
     for name, value in document.items():
         if isinstance(value, Mapping) and (piece := _one_piece(value)) is not None and piece.name == name:
             yield piece._replace(is_of_all=True)
@@ -179,9 +179,9 @@ def _of_names(document: Mapping[str, Any]) -> Iterator[_Piece]:
     if wrapped:
         yield from _pieces(wrapped)
         return
-    for names, what in _OTHERS:
+    for names, problem in _OTHERS:
         if names <= document.keys():
-            raise FieldError("", what, FIX)
+            raise FieldError("", problem, FIX)
     has = name_list(sorted(map(shown, document)), 1)
     raise FieldError("", f"is JSON of something else, not a status: it has {has}", FIX)
 
@@ -212,7 +212,7 @@ def _of_mirror_maker(resource: Mapping[str, Any]) -> Iterator[_Piece]:
     """Yield the statuses of all connectors of a ``KafkaMirrorMaker2`` resource, as REST has answered them."""
     status, metadata = resource.get("status"), resource.get("metadata")
     connectors = status.get("connectors") if isinstance(status, Mapping) else None
-    pieces = [_one_piece(each) for each in connectors or () if isinstance(each, Mapping)]
+    pieces = [_one_piece(connector) for connector in connectors or () if isinstance(connector, Mapping)]
     if not pieces or not all(piece is not None and piece.part == "status" for piece in pieces):
         raise FieldError("", "is a KafkaMirrorMaker2 without status.connectors: it has not been started", FIX)
     cluster = str(metadata.get("name")) if isinstance(metadata, Mapping) else None

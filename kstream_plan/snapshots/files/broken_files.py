@@ -9,15 +9,15 @@ from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.files.content import GZIP_MAGIC
 from kstream_plan.snapshots.rows.fields import printable
 
-#: How much of a file is looked at to tell what is in it.
+#: How many bytes of a file are read to recognize its kind.
 HEAD_BYTES = 1 << 20
 
 
 class BrokenFileError(SnapshotError):
     """A file that cannot be read at all; ``name`` is its name as people know it."""
 
-    def __init__(self, name: str, what: str, fix: str) -> None:
-        super().__init__(what, where=printable(name), fix=fix)
+    def __init__(self, name: str, problem: str, fix: str) -> None:
+        super().__init__(problem, where=printable(name), fix=fix)
         self.name = name
 
 
@@ -53,5 +53,5 @@ def unzipped_head(head: bytes, name: str) -> Head:
 
 def broken_gzip(name: str, reason: str) -> BrokenFileError:
     """Return the error for a gzip file that ends too early or holds something else."""
-    what = f"is a damaged gzip file ({printable(reason)})"
-    return BrokenFileError(name, what, "copy it again, it was probably cut short")
+    problem = f"is a damaged gzip file ({printable(reason)})"
+    return BrokenFileError(name, problem, "copy it again, it was probably cut short")

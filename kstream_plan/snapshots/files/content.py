@@ -1,7 +1,7 @@
 """The content of files, pipes and standard input that are read here and not by Spark: all of it, and no more than that.
 
-A device is refused, a silent pipe is waited for so long, and so much text is read of one input. What is wrong is told
-as the system tells it, by the ``strerror`` of an :class:`OSError`: who reads knows the place and the fix.
+A device is refused; the wait for a silent pipe and the text of one input are limited. Errors are those of the system,
+by the ``strerror`` of an :class:`OSError`: the caller knows the place and the fix.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from kstream_plan.snapshots.files.temporary import temporary_folder
 
 #: How a gzip file begins.
 GZIP_MAGIC = b"\x1f\x8b"
-#: So much of a file of settings, a policy or a scenario is read; they are kept whole, and have a few lines.
+#: How much of a file of settings, a policy or a scenario is read; they are kept whole, and have a few lines.
 SETTINGS_BYTES = 64 << 20
-#: Packed JSON may have one value in so many bytes: in memory each takes many times that.
+#: The fewest bytes per value of packed JSON that is read: in memory each value takes many times that.
 BYTES_A_VALUE = 8
 
 _BLOCK_BYTES = 1 << 20
@@ -108,14 +108,14 @@ def fetched(path: str) -> Mapping[str, str]:
 
 
 def at_hand(path: str | Path) -> str:
-    """Return a path of what ``path`` leads to that can be opened again and again: of a pipe, that of a copy.
+    """Return a path that can be opened again and again: of a pipe, that of a copy.
 
-    So is that of a file of another file system that was fetched.
+    So is that of a file fetched from another file system.
 
     Outside of :func:`reading_within` nothing is copied, and a pipe can be read once.
 
     Raises:
-        OSError: it is a device or a socket, is not there, or a pipe that nobody writes to.
+        OSError: it is a device or a socket, does not exist, or is a pipe without a writer.
     """
     command = _command.get()
     for copies in () if command is None else command.fetched.values():
@@ -149,23 +149,23 @@ def read_file(path: str | Path, most_bytes: int | None = None) -> bytes:
 
 
 def standard_input(stream: BinaryIO | None = None) -> bytes:
-    """Return what is still in standard input, or in what stands in for it.
+    """Return the rest of standard input, or of the stream in its place.
 
     Raises:
-        SnapshotError: nobody writes to it, it cannot be read, or there is more in it than the limit.
+        SnapshotError: no process writes to it, it cannot be read, or it holds more than the limit.
     """
     try:
         return _read(waited_for(stream or sys.stdin.buffer), limits().text_bytes)
     except OSError as error:
-        what = f"cannot be read: {error.strerror or error}"
-        raise SnapshotError(what, where="standard input", fix="check what is piped into it") from None
+        problem = f"cannot be read: {error.strerror or error}"
+        raise SnapshotError(problem, where="standard input", fix="check what is piped into it") from None
 
 
 def waited_for(stream: BinaryIO) -> BinaryIO:
-    """Return a stream as soon as there is something in it, or its end.
+    """Return a stream as soon as it has content, or has ended.
 
     Raises:
-        OSError: it is a pipe, and nobody writes to it; or a device.
+        OSError: it is a pipe without a writer, or a device.
     """
     try:
         number = stream.fileno()
@@ -179,15 +179,17 @@ def waited_for(stream: BinaryIO) -> BinaryIO:
     return stream
 
 
-def counted(stream: BinaryIO) -> BinaryIO:
+def size_limited(stream: BinaryIO) -> BinaryIO:
     """Return the stream as one that fails with :class:`TooLargeError` beyond the limit of text."""
-    return cast(BinaryIO, io.BufferedReader(_Counted(stream, limits().text_bytes), _BLOCK_BYTES))
+    return cast(BinaryIO, io.BufferedReader(_SizeLimited(stream, limits().text_bytes), _BLOCK_BYTES))
 
 
 def counted_json(stream: BinaryIO, most_bytes: int | None = None) -> BinaryIO:
     """Return the same for JSON: beyond a limit, by default that of packed files, of text or of the values in it."""
     most_bytes = limits().packed_bytes if most_bytes is None else most_bytes
-    return cast(BinaryIO, io.BufferedReader(_Counted(stream, most_bytes, most_bytes // BYTES_A_VALUE), _BLOCK_BYTES))
+    return cast(
+        BinaryIO, io.BufferedReader(_SizeLimited(stream, most_bytes, most_bytes // BYTES_A_VALUE), _BLOCK_BYTES)
+    )
 
 
 def within_limit(blocks: Iterable[bytes]) -> Iterator[bytes]:
@@ -283,12 +285,12 @@ class TooLargeError(OSError):
 
 
 def _read(stream: BinaryIO, most_bytes: int) -> bytes:
-    found = io.BytesIO()
+    content = io.BytesIO()
     while block := stream.read(_BLOCK_BYTES):
-        if found.tell() + len(block) > most_bytes:
+        if content.tell() + len(block) > most_bytes:
             raise TooLargeError(most_bytes)
-        found.write(block)
-    return found.getvalue()
+        content.write(block)
+    return content.getvalue()
 
 
 def _is_device(status: os.stat_result) -> bool:
@@ -297,12 +299,12 @@ def _is_device(status: os.stat_result) -> bool:
 
 
 def _copy(path: str, folder: Path) -> str:
-    """Copy what comes out of a pipe; without ``O_NONBLOCK`` opening alone would wait for somebody who writes."""
+    """Copy the content of a pipe; without ``O_NONBLOCK`` opening alone would wait for a writer."""
     number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(number, "rb") as pipe, (folder / "pipe").open("wb") as file:
         _wait(number)
         os.set_blocking(number, True)
-        shutil.copyfileobj(counted(pipe), file)
+        shutil.copyfileobj(size_limited(pipe), file)
     return file.name
 
 
@@ -316,19 +318,19 @@ def _wait(number: int) -> None:
 
 
 def _size(size: int) -> str:
-    for unit, of in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if size >= of:
-            return f"{size / of:g} {unit}"
+    for unit, unit_bytes in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size >= unit_bytes:
+            return f"{size / unit_bytes:g} {unit}"
     return f"{size} bytes"
 
 
-class _Counted(io.RawIOBase):
-    """A stream that fails after so many bytes, or so many values of JSON that begin in them."""
+class _SizeLimited(io.RawIOBase):
+    """A stream that fails beyond a number of bytes, or of JSON values that begin in them."""
 
     def __init__(self, stream: BinaryIO, most_bytes: int, most_values: int | None = None) -> None:
         super().__init__()
         self._stream = stream
-        self._most = self._left = most_bytes
+        self._most = self._bytes_left = most_bytes
         self._values_left = most_values
 
     def readable(self) -> bool:
@@ -336,8 +338,8 @@ class _Counted(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         block = self._stream.read(min(len(memoryview(buffer)), _BLOCK_BYTES))
-        self._left -= len(block)
-        if self._left < 0:
+        self._bytes_left -= len(block)
+        if self._bytes_left < 0:
             raise TooLargeError(self._most)
         if self._values_left is not None:
             self._values_left -= sum(map(block.count, (b",", b"[", b"{")))

@@ -13,7 +13,7 @@ from kstream_plan.snapshots.files.sources import Input
 _FOLDER = re.compile(r"(?:^|/)(date|day|dt|ds|year|month)=([^/]*)(?=/)", re.IGNORECASE)
 _WHOLE_DATE = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)", re.ASCII)
 
-#: Days begin at most so much earlier or later elsewhere than in UTC.
+#: How much earlier and later than in UTC days begin elsewhere, at most.
 _EARLIEST_ZONE, _LATEST_ZONE = timedelta(hours=-14), timedelta(hours=12)
 
 
@@ -26,20 +26,20 @@ class Days(NamedTuple):
 
 def days_of(path: str) -> Days | None:
     """Return the days that the folders of a file name, ``None`` if they name none."""
-    named = {name.lower(): unquote(value) for name, value in _FOLDER.findall(path)}
+    values = {name.lower(): unquote(value) for name, value in _FOLDER.findall(path)}
     try:
         for name in ("date", "dt", "ds", "day"):
-            match = _WHOLE_DATE.fullmatch(named.get(name, ""))
+            match = _WHOLE_DATE.fullmatch(values.get(name, ""))
             if match is not None:
                 day = date(*map(int, match.groups()))
                 return Days(day, day)
-        if "year" not in named:
+        if "year" not in values:
             return None
-        year, month = int(named["year"]), int(named.get("month", 0))
+        year, month = int(values["year"]), int(values.get("month", 0))
         if not month:
             return Days(date(year, 1, 1), date(year, 12, 31))
-        if "day" in named:
-            day = date(year, month, int(named["day"]))
+        if "day" in values:
+            day = date(year, month, int(values["day"]))
             return Days(day, day)
         return Days(date(year, month, 1), date(year + month // 12, month % 12 + 1, 1) - timedelta(days=1))
     except (ValueError, OverflowError):
@@ -47,7 +47,7 @@ def days_of(path: str) -> Days | None:
 
 
 def of_days(inputs: Sequence[Input], since_us: int | None, until_us: int | None) -> list[Input]:
-    """Return the files that may hold rows of a time, whatever the time zone their folders are named by.
+    """Return the files that may hold rows of a time, for any time zone of their folders' names.
 
     Args:
         inputs: the files.
@@ -55,16 +55,16 @@ def of_days(inputs: Sequence[Input], since_us: int | None, until_us: int | None)
         until_us: the last one.
     """
     first, last = _day(since_us, _LATEST_ZONE), _day(until_us, _EARLIEST_ZONE)
-    found = []
+    matching_files = []
     for file in inputs:
         days = days_of(file.path)
         if days is None or not ((first is not None and days.last < first) or (last is not None and days.first > last)):
-            found.append(file)
-    return found
+            matching_files.append(file)
+    return matching_files
 
 
 def _day(at_us: int | None, zone: timedelta) -> date | None:
-    """Return the day that it is, or was, at a time where days begin latest or earliest; ``None`` if there is none."""
+    """Return the date of a time in a zone; ``None`` without a time, or for one beyond the calendar."""
     if at_us is None:
         return None
     try:

@@ -112,7 +112,7 @@ _HEAD_BYTES = 1 << 16
 
 
 def file_kind(text: bytes) -> FileKind | None:
-    """Return the kind of file that begins like this text, ``None`` if it is none that is known."""
+    """Return the kind of file that begins like this text, ``None``: unknown."""
     if not _JSON.match(text):
         return next((kind for pattern, kind in _PATTERNS if pattern.search(text)), None)
     if _KIND_OF_PLAN.search(text):
@@ -124,29 +124,29 @@ def file_kind(text: bytes) -> FileKind | None:
     return RESOURCE if b'"apiVersion"' in text and b'"kind"' in text else None
 
 
-def named_as_it_is(error: _Error, kind: FileKind | None, *wanted: str) -> _Error:
-    """Return the error, or instead that its file is of this kind, if that is none of those that are wanted."""
-    if kind is None or kind.name in wanted:
+def named_as_it_is(error: _Error, kind: FileKind | None, *required_kinds: str) -> _Error:
+    """Return the error, or one that names the kind of its file if it is none of the required kinds."""
+    if kind is None or kind.name in required_kinds:
         return error
-    return other_kind(kind, wanted[0], error.where.partition(", line ")[0], type(error))
+    return other_kind(kind, required_kinds[0], error.where.partition(", line ")[0], type(error))
 
 
 @contextmanager
-def naming_other_kinds(text: bytes, wanted: str, where: str) -> Iterator[None]:
-    """Let an error say instead that the file is of another kind than ``wanted``, if it is."""
+def naming_other_kinds(text: bytes, required_kind: str, place: str) -> Iterator[None]:
+    """Replace an error by one that names the kind of the file, if it is not the required kind."""
     try:
         yield
     except KstreamPlanError as error:
-        if (kind := file_kind(text)) is None or kind.name == wanted:
+        if (kind := file_kind(text)) is None or kind.name == required_kind:
             raise
-        raise other_kind(kind, wanted, where, type(error)) from None
+        raise other_kind(kind, required_kind, place, type(error)) from None
 
 
 @contextmanager
-def naming_its_file(*wanted: str, among: Collection[str] | None = None) -> Iterator[None]:
-    """Let an error say instead that the file it is about is of another kind than those that are wanted, if it is.
+def naming_its_file(*required_kinds: str, among: Collection[str] | None = None) -> Iterator[None]:
+    """Replace an error by one that names the kind of its file, if it is none of the required kinds.
 
-    Other files than those ``among`` which it may be belong where they were given.
+    Errors about other files than those in ``among`` stay as they are.
     """
     try:
         yield
@@ -155,10 +155,10 @@ def naming_its_file(*wanted: str, among: Collection[str] | None = None) -> Itera
         is_meant = (among is None or path in among) and os.path.isfile(path)
         head = _head(path) if is_meant else b""
         kind = file_kind(head)
-        may_be_wanted = any(kind.name in wanted and pattern.search(head) for pattern, kind in _PATTERNS)
-        if kind is None or kind.name in wanted or may_be_wanted:
+        may_be_wanted = any(kind.name in required_kinds and pattern.search(head) for pattern, kind in _PATTERNS)
+        if kind is None or kind.name in required_kinds or may_be_wanted:
             raise
-        raise other_kind(kind, wanted[0], path, type(error)) from None
+        raise other_kind(kind, required_kinds[0], path, type(error)) from None
 
 
 def _head(path: str) -> bytes:
@@ -173,6 +173,6 @@ def _head(path: str) -> bytes:
     return head
 
 
-def other_kind(kind: FileKind, wanted: str, where: str, error: type[_Error]) -> _Error:
-    """Return the error that a file is of this kind, and not of the one that is wanted."""
-    return error(f"this is {kind.name}, not {wanted}", where=where, fix=kind.fix)
+def other_kind(kind: FileKind, required_kind: str, place: str, error: type[_Error]) -> _Error:
+    """Return the error about a file of this kind, where another kind is required."""
+    return error(f"this is {kind.name}, not {required_kind}", where=place, fix=kind.fix)

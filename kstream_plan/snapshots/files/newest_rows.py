@@ -18,10 +18,10 @@ from kstream_plan.snapshots.rows.document_kind import is_written
 from kstream_plan.snapshots.rows.no_closer import LONG_ENOUGH_MS
 from kstream_plan.snapshots.rows.times import parse_time_us
 
-#: So many rows of an application are looked at: the newest, and those before it.
+#: How many rows of an application are compared: the newest, and those before it.
 MOST_ROWS = 11
 
-#: So much earlier than the newest a row has to be, microseconds.
+#: How much earlier than the newest a row has to be, in microseconds.
 _EARLIER_BY_US = LONG_ENOUGH_MS * 1000
 
 _BYTE_ORDER_MARK = "\ufeff"
@@ -65,8 +65,8 @@ class KeyedRow(NamedTuple):
 class NewestRow(NamedTuple):
     """A row that counts: its file, its application as it was keyed, its JSON text in UTF-8.
 
-    ``older``: so many other rows of the application do not count; ``None``: they were not counted, which takes another
-    pass. ``earlier``: the texts of those of them that it is held against, the latest first.
+    ``older``: how many other rows of the application do not count; ``None``: unknown, counting takes another pass.
+    ``earlier``: the texts of those of them with which it is compared, the latest first.
     """
 
     file: str
@@ -98,21 +98,21 @@ def _elements(text: str) -> Iterator[str]:
     Raises:
         ValueError: it is not a whole array.
     """
-    at = _skipped(text, _skipped(text, 0) + 1)
-    while text[at : at + 1] != "]":
-        _, end = _DECODER.raw_decode(text, at)
-        yield text[at:end]
-        at = _skipped(text, end)
-        if text[at : at + 1] == ",":
-            at = _skipped(text, at + 1)
-        elif text[at : at + 1] != "]":
+    index = _skipped(text, _skipped(text, 0) + 1)
+    while text[index : index + 1] != "]":
+        _, end = _DECODER.raw_decode(text, index)
+        yield text[index:end]
+        index = _skipped(text, end)
+        if text[index : index + 1] == ",":
+            index = _skipped(text, index + 1)
+        elif text[index : index + 1] != "]":
             raise ValueError("neither a comma nor the end")
-    if text[at + 1 :].strip():
+    if text[index + 1 :].strip():
         raise ValueError("it goes on")
 
 
-def _skipped(text: str, at: int) -> int:
-    match = _BEFORE_ELEMENT.match(text, at)
+def _skipped(text: str, index: int) -> int:
+    match = _BEFORE_ELEMENT.match(text, index)
     assert match is not None
     return match.end()
 
@@ -125,17 +125,17 @@ def newest_rows(rows: Iterable[KeyedRow], selection: Selection) -> list[NewestRo
     returned.
     """
     nameless: dict[str, KeyedRow] = {}
-    of_application: dict[str, list[KeyedRow]] = defaultdict(list)
+    rows_by_application: dict[str, list[KeyedRow]] = defaultdict(list)
     for keyed in rows:
         if keyed.application_id is None:
-            known = nameless.get(keyed.row.file)
-            if known is None or (keyed.age, known.row.text) > (known.age, keyed.row.text):
+            newest_nameless = nameless.get(keyed.row.file)
+            if newest_nameless is None or (keyed.age, newest_nameless.row.text) > (newest_nameless.age, keyed.row.text):
                 nameless[keyed.row.file] = keyed
         elif _counts(keyed, selection):
-            of_application[keyed.application_id].append(keyed)
+            rows_by_application[keyed.application_id].append(keyed)
     return [
         *(_newest_row(keyed, (), 0) for keyed in nameless.values()),
-        *(newest for of_one in of_application.values() for newest in _newest(of_one)),
+        *(newest for application_rows in rows_by_application.values() for newest in _newest(application_rows)),
     ]
 
 
@@ -162,8 +162,8 @@ def _earlier(newest: KeyedRow, latest: Sequence[KeyedRow]) -> tuple[bytes, ...]:
     oldest = latest[min(MOST_ROWS, len(latest)) - 1]
     limit_us = newest.at_us - _EARLIER_BY_US
     early = [row for row in latest if row.age >= oldest.age and row.at_us is not None and row.at_us <= limit_us]
-    below = [row for row in early if (row.generation or 0) < (newest.generation or 0)]
-    return tuple(dict.fromkeys(row.row.text for row in (*early[:1], *below[:1])))
+    lower_generations = [row for row in early if (row.generation or 0) < (newest.generation or 0)]
+    return tuple(dict.fromkeys(row.row.text for row in (*early[:1], *lower_generations[:1])))
 
 
 def _counts(keyed: KeyedRow, selection: Selection) -> bool:
@@ -173,15 +173,15 @@ def _counts(keyed: KeyedRow, selection: Selection) -> bool:
 
 
 def keyed_row(row: RowText) -> KeyedRow:
-    """Read what decides whether a row counts; what comes after its JSON is refused when it is read."""
+    """Read the fields that decide whether a row counts; text after its JSON is refused when the row is read."""
     try:
-        parsed, _ = _DECODER.raw_decode(row.text.decode("utf-8").lstrip())
+        document, _ = _DECODER.raw_decode(row.text.decode("utf-8").lstrip())
     except (ValueError, RecursionError):
-        parsed = None
-    fields = parsed if isinstance(parsed, dict) else {}
-    at_us, at_unreadable = _time_us(_as_text(fields.get("captured_at")))
+        document = None
+    fields = document if isinstance(document, dict) else {}
+    at_us, is_time_unreadable = _time_us(_as_text(fields.get("captured_at")))
     generation = _generation(_as_text(fields.get("generation")))
-    unreadable = at_unreadable or generation is None or is_written(fields)
+    unreadable = is_time_unreadable or generation is None or is_written(fields)
     return KeyedRow(row, _as_text(fields.get("application_id")), unreadable, at_us, generation)
 
 

@@ -47,7 +47,7 @@ class _NotPlainError(Exception):
 
 
 def has_plain_columns(path: str) -> bool:
-    """Return True if :func:`parquet_rows` reads the columns of a file; its values are looked at there."""
+    """Return True if :func:`parquet_rows` reads the columns of a file; values are checked there."""
     try:
         with Path(path).open("rb") as stream:
             _columns(_plain_file(stream))
@@ -110,13 +110,13 @@ def _columns(file: ParquetFile) -> dict[str, _ToJson]:
     """
     schema = file.schema_arrow
     names = list(schema.names)
-    known = [name for name in SNAPSHOT if name in names]
-    if not known or set(names) >= COLUMNS_OF_RESULTS or _differ_in_case_only(names):
+    columns = [name for name in SNAPSHOT if name in names]
+    if not columns or set(names) >= COLUMNS_OF_RESULTS or _differ_in_case_only(names):
         raise _NotPlainError
-    types = {name: schema.field(name).type for name in known}
-    spark_types = {name: "timestamp" if _is_time(name, types[name]) else _spark_type(types[name]) for name in known}
-    others = dict.fromkeys(set(names) - set(known), "void")
-    fields = [{"name": name, "type": kind} for name, kind in {**others, **spark_types}.items()]
+    types = {name: schema.field(name).type for name in columns}
+    spark_types = {name: "timestamp" if _is_time(name, types[name]) else _spark_type(types[name]) for name in columns}
+    other_columns = dict.fromkeys(set(names) - set(columns), "void")
+    fields = [{"name": name, "type": kind} for name, kind in {**other_columns, **spark_types}.items()]
     try:
         check_columns({"type": "struct", "fields": fields}, SNAPSHOT, "")
     except SnapshotError as error:
@@ -137,7 +137,7 @@ _TEXTS = {"type": "map", "keyType": "string", "valueType": "string"}
 
 
 def _spark_type(kind: pa.DataType) -> Any:
-    """Return what Spark's schemas have for a type.
+    """Return the type as Spark's schemas write it.
 
     Raises:
         _NotPlainError: it is not plain.
@@ -150,7 +150,7 @@ def _spark_type(kind: pa.DataType) -> Any:
         fields = [kind.field(number) for number in range(kind.num_fields)]
         if _differ_in_case_only([field.name for field in fields]):
             raise _NotPlainError
-        return {"type": "struct", "fields": [{"name": each.name, "type": _spark_type(each.type)} for each in fields]}
+        return {"type": "struct", "fields": [{"name": child.name, "type": _spark_type(child.type)} for child in fields]}
     if types.is_map(kind):
         return {"type": "map", "keyType": _spark_type(kind.key_type), "valueType": _spark_type(kind.item_type)}
     if str(kind) not in _FLAT_TYPES:
@@ -180,9 +180,9 @@ def _struct_to_json(fields: dict[str, _ToJson]) -> _ToJson:
     return lambda values: {name: field(values[name]) for name, field in fields.items() if values[name] is not None}
 
 
-def _map_to_json(item: _ToJson) -> _ToJson:
+def _map_to_json(value_to_json: _ToJson) -> _ToJson:
     def write(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
-        values = {key: None if value is None else item(value) for key, value in pairs}
+        values = {key: None if value is None else value_to_json(value) for key, value in pairs}
         if len(values) < len(pairs) or not all(isinstance(key, str) for key in values):
             raise _NotPlainError
         return values

@@ -1,4 +1,4 @@
-"""Which rows of which applications are meant."""
+"""Which rows of which applications are selected."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GLOB_PIECE = re.compile(r"\[!?\]?[^\]]*\]|.", re.DOTALL)
 
 
 class Selection(NamedTuple):
-    """What is to be read.
+    """The snapshots to read.
 
     ``application_ids`` are globs (``*``, ``?``, ``[…]``; case counts), none of them meaning every application.
     ``as_of_us`` is the latest time that counts, in microseconds since 1970, ``None`` for no limit; a row without a
@@ -32,27 +32,31 @@ class Selection(NamedTuple):
         """Tell whether an application is selected."""
         return not self.application_ids or any(fnmatchcase(application_id, glob) for glob in self.application_ids)
 
-    def missing(self, found: Collection[str]) -> list[str]:
-        """Return the globs that match none of the applications that were found."""
+    def unmatched_globs(self, found_ids: Collection[str]) -> list[str]:
+        """Return the globs that match none of these application ids."""
         globs = dict.fromkeys(self.application_ids)
-        return [glob for glob in globs if not any(fnmatchcase(application_id, glob) for application_id in found)]
+        return [glob for glob in globs if not any(fnmatchcase(application_id, glob) for application_id in found_ids)]
 
-    def nothing_found(self, missing: Sequence[str], known: Sequence[str], files: Sequence[str]) -> list[SnapshotError]:
-        """Return what to say if globs match nothing, or there is nothing at all.
+    def nothing_found(
+        self, unmatched_globs: Sequence[str], known_ids: Sequence[str], files: Sequence[str]
+    ) -> list[SnapshotError]:
+        """Return the errors if globs match nothing, or the files hold no snapshot at all.
 
         Args:
-            missing: the globs that match nothing, see :meth:`missing`.
-            known: the first few applications there are.
+            unmatched_globs: the globs that match nothing, see :meth:`unmatched_globs`.
+            known_ids: the first few applications there are.
             files: the names of the files that were read.
         """
-        at = "" if self.as_of_us is None else f" at or before {format_time(self.as_of_us // 1000)}"
-        if not missing:
-            fix = "check --as-of" if at else "give a file with at least one snapshot in it"
-            where = printable(name_list(files))
-            return [SnapshotError(f"holds no snapshot{at}", where=where or "the input", fix=fix)]
-        fix = f"the input holds {', '.join(map(shown, known))}" if known else "check the input, it holds no application"
-        what = "no application matches {}" if at == "" else f"no application matches {{}} with a snapshot{at}"
-        return [SnapshotError(what.format(shown(glob)), fix=fix, application_id=glob) for glob in missing]
+        time_limit = "" if self.as_of_us is None else f" at or before {format_time(self.as_of_us // 1000)}"
+        if not unmatched_globs:
+            fix = "check --as-of" if time_limit else "give a file with at least one snapshot in it"
+            file_names = printable(name_list(files))
+            return [SnapshotError(f"holds no snapshot{time_limit}", where=file_names or "the input", fix=fix)]
+        fix = "check the input, it holds no application"
+        if known_ids:
+            fix = f"the input holds {', '.join(map(shown, known_ids))}"
+        template = "no application matches {}" + (f" with a snapshot{time_limit}" if time_limit else "")
+        return [SnapshotError(template.format(shown(glob)), fix=fix, application_id=glob) for glob in unmatched_globs]
 
     @property
     def pattern(self) -> str | None:

@@ -28,10 +28,10 @@ from kstream_plan.snapshots.files.content import (
     BYTES_A_VALUE,
     TooLargeError,
     at_hand,
-    counted,
     counted_json,
     fetched,
     limits,
+    size_limited,
     waited_for,
 )
 from kstream_plan.snapshots.files.kinds import SAVED_PLAN, SNAPSHOT, file_kind
@@ -50,7 +50,7 @@ STDIN = "-"
 PARQUET_MAGIC = b"PAR1"
 #: How many bytes stand after the footer of a Parquet file: its length and the magic number.
 _PARQUET_END_BYTES = 8
-#: So many times its size a packed file unpacks to at most (zlib's own figure).
+#: How many times its size a packed file unpacks to at most (zlib's own figure).
 _MOST_DEFLATED = 1032
 _BLOCK_BYTES = 1 << 20
 #: How names of policies, settings, texts, pictures and programs end.
@@ -84,8 +84,8 @@ class LocalFile(NamedTuple):
 class Input(NamedTuple):
     """One file for Spark: the path it opens, the name people know it by, and what it holds.
 
-    ``long_rows``: it is JSON on this machine, as it stands, with rows so long that Java, which copies a row at every
-    turn, would need many times their size.
+    ``long_rows``: it is JSON on this machine with rows so long that Java, which copies a row in every step, would need
+    many times their size.
     """
 
     path: str
@@ -105,14 +105,14 @@ class Paths(NamedTuple):
 def check_paths(paths: Sequence[str]) -> Paths:
     """Expand paths, folders and globs, and check that each leads to at least one file that is not empty.
 
-    In a folder, whatever its depth, files whose names begin with ``.`` or ``_`` and empty files are passed over, as
-    Spark does. Links are followed, each folder is walked through once. A warning (this module's logger) is given for
-    a link in a folder or among the matches of a pattern that leads nowhere, and for an empty file in a folder.
+    In a folder of any depth, files whose names begin with ``.`` or ``_`` and empty files are left out, as in Spark.
+    Links are followed, each folder is walked through once. This module's logger warns of a link that leads nowhere, in
+    a folder or among the matches of a pattern, and of an empty file in a folder.
 
     Raises:
         SnapshotError: a path that does not exist, matches nothing, is empty, or is a device.
     """
-    found: dict[tuple[int, int], LocalFile] = {}
+    files_by_identity: dict[tuple[int, int], LocalFile] = {}
     remote = []
     for path in paths:
         if path == STDIN:
@@ -120,12 +120,12 @@ def check_paths(paths: Sequence[str]) -> Paths:
         local = local_path(path)
         if local is None:
             copies = [LocalFile(copy, name) for name, copy in fetched(path).items()]
-            found.update({_identity(file.path): file for file in copies})
+            files_by_identity.update({_identity(file.path): file for file in copies})
             remote += [] if copies else [path]
             continue
         for file in _expanded(local):
-            found.setdefault(_identity(file), LocalFile(os.path.abspath(file), file))
-    return Paths(tuple(sorted(found.values())), tuple(sorted(set(remote))), STDIN in paths)
+            files_by_identity.setdefault(_identity(file), LocalFile(os.path.abspath(file), file))
+    return Paths(tuple(sorted(files_by_identity.values())), tuple(sorted(set(remote))), STDIN in paths)
 
 
 def is_of_another_kind(file: LocalFile) -> bool:
@@ -167,7 +167,7 @@ def spool(stream: BinaryIO, folder: Path) -> LocalFile:
     path = folder / "standard-input"
     try:
         with path.open("wb") as file:
-            shutil.copyfileobj(counted(waited_for(stream)), file)
+            shutil.copyfileobj(size_limited(waited_for(stream)), file)
     except OSError as error:
         raise unreadable("standard input", error, "check what is piped into it") from None
     if path.stat().st_size == 0:
@@ -176,20 +176,20 @@ def spool(stream: BinaryIO, folder: Path) -> LocalFile:
 
 
 def local_input(file: LocalFile, folder: Path, number: int, is_a_log: IsALog) -> Input:
-    """Look into a file and make it ready for Spark, which goes by a file's name where this reader goes by its content.
+    """Check a file and make it ready for Spark, which goes by the name of a file and not by its content.
 
     A name that Spark would take for a pattern, pass over, or unzip when it should not (and the other way round) is
     replaced by a link in ``folder``, named after ``number``.
 
     Raises:
-        BrokenFileError: it cannot be read, is neither JSON nor Parquet, or is something that this tool has written.
+        BrokenFileError: it cannot be read, is neither JSON nor Parquet, or is a document of this tool.
     """
-    file = _kept(file)
+    file = _rereadable(file)
     head = read_head(file)
     kind = kind_of(head.content)
     if kind is not None:
-        what, fix = WRITTEN[kind]
-        raise BrokenFileError(file.name, f"is {what}, not a snapshot", fix)
+        description, fix = WRITTEN[kind]
+        raise BrokenFileError(file.name, f"is {description}, not a snapshot", fix)
     if head.zipped:
         _check_unpacked(file)
     form = form_of(head, file.name, is_a_log)
@@ -206,7 +206,7 @@ def local_input(file: LocalFile, folder: Path, number: int, is_a_log: IsALog) ->
 
 
 def _check_unpacked(file: LocalFile) -> None:
-    """Check that a packed file unpacks to no more than packed files may: Spark takes whatever comes.
+    """Check that a packed file unpacks to no more than the limit of packed files: Spark has none.
 
     Raises:
         BrokenFileError: it unpacks to more.
@@ -251,8 +251,8 @@ def _is_long(head: bytes, form: Form) -> bool:
     return len(head) == HEAD_BYTES and (form is Form.DOCUMENT or b"\n" not in head)
 
 
-def _kept(file: LocalFile) -> LocalFile:
-    """Return the file; a pipe as a copy, which can be read again."""
+def _rereadable(file: LocalFile) -> LocalFile:
+    """Return a file that can be read again: of a pipe, a copy."""
     try:
         return file._replace(path=at_hand(file.path))
     except OSError as error:
@@ -273,10 +273,10 @@ def read_head(file: LocalFile) -> Head:
 
 
 def form_of(head: Head, name: str, is_a_log: IsALog) -> Form:
-    """Tell from the beginning of a file what it holds.
+    """Return the form of a file, by its beginning.
 
     Raises:
-        BrokenFileError: nothing at all, or neither JSON nor Parquet.
+        BrokenFileError: it is empty, or neither JSON nor Parquet.
     """
     if head.content.startswith(PARQUET_MAGIC):
         if head.zipped:
@@ -284,8 +284,8 @@ def form_of(head: Head, name: str, is_a_log: IsALog) -> Form:
         return Form.PARQUET
     text = head.content.removeprefix(_UTF8_MARK).lstrip()
     if not text:
-        what = "is empty" if len(head.content) < HEAD_BYTES else "begins with blanks only"
-        raise BrokenFileError(name, what, _EMPTY_FIX)
+        problem = "is empty" if len(head.content) < HEAD_BYTES else "begins with blanks only"
+        raise BrokenFileError(name, problem, _EMPTY_FIX)
     if b'"application_id"' not in text and is_a_log(text):
         log = STDIN if name == "standard input" else printable(name)
         fix = f"make a snapshot of it: kstream-plan snapshot {log} | kstream-plan assign -"
@@ -294,8 +294,8 @@ def form_of(head: Head, name: str, is_a_log: IsALog) -> Form:
     if kind not in (None, SAVED_PLAN, SNAPSHOT):
         raise BrokenFileError(name, f"this is {kind.name}, not a snapshot", kind.fix)
     if text[:1] not in (b"{", b"["):
-        what = f"is neither JSON nor Parquet: it begins with {shown(text[:20])[1:]}"
-        raise BrokenFileError(name, what, "give JSON, JSON Lines (gzip or not) or Parquet")
+        problem = f"is neither JSON nor Parquet: it begins with {shown(text[:20])[1:]}"
+        raise BrokenFileError(name, problem, "give JSON, JSON Lines (gzip or not) or Parquet")
     return Form.LINES if text[:1] == b"{" and _first_line_is_whole(text) else Form.DOCUMENT
 
 
@@ -312,27 +312,27 @@ def _first_line_is_whole(text: bytes) -> bool:
 
 
 def _expanded(path: str) -> list[str]:
-    where = printable(path) or "''"
+    place = printable(path) or "''"
     if os.path.isdir(path):
         files = _files_below(path)
         if not files:
             raise SnapshotError(
-                "is a folder without a file to read", where=where, fix="name a folder that has files in it"
+                "is a folder without a file to read", where=place, fix="name a folder that has files in it"
             )
         return files
     if os.path.exists(path):
         status = os.stat(path)
         if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode) or stat.S_ISSOCK(status.st_mode):
-            raise SnapshotError("is a device, not a file", where=where, fix="name a file, or - for standard input")
+            raise SnapshotError("is a device, not a file", where=place, fix="name a file, or - for standard input")
         if not status.st_size and stat.S_ISREG(status.st_mode):
-            raise SnapshotError("is empty", where=where, fix=_EMPTY_FIX)
+            raise SnapshotError("is empty", where=place, fix=_EMPTY_FIX)
         return [path]
     if not has_magic(path):
-        what = "is a link that leads nowhere" if os.path.islink(path) else "does not exist"
-        raise SnapshotError(what, where=where, fix="check the path")
+        problem = "is a link that leads nowhere" if os.path.islink(path) else "does not exist"
+        raise SnapshotError(problem, where=place, fix="check the path")
     matches = sorted(_matches(path))
     if not matches:
-        raise SnapshotError("matches no file", where=where, fix="check the pattern, and quote it for the shell")
+        raise SnapshotError("matches no file", where=place, fix="check the pattern, and quote it for the shell")
     return [file for match in matches if _is_there(match) for file in _expanded(match)]
 
 
@@ -340,24 +340,24 @@ def _files_below(folder: str) -> list[str]:
     """Return the files of a folder that Spark would read, in the order of their names, folder by folder."""
     return [
         os.path.join(parent, name)
-        for parent, _, files in _walk(folder, hidden=(".", "_"))
+        for parent, _, files in _walk(folder, hidden_prefixes=(".", "_"))
         for name in files
         if _is_there(os.path.join(parent, name)) and _holds_something(os.path.join(parent, name))
     ]
 
 
 def _matches(pattern: str) -> Iterator[str]:
-    """Yield what a pattern matches; ``**`` is any number of folders, each of which is walked through once."""
+    """Yield the matches of a pattern; ``**`` is any number of folders, each of which is walked through once."""
     parts = pattern.split("/")
     if "**" not in parts:
         yield from iglob(pattern)
         return
-    at = parts.index("**")
-    for folder in iglob("/".join(parts[:at]) or ("/" if at else ".")):
-        for parent, folders, files in _walk(folder, hidden=(".",)):
+    index = parts.index("**")
+    for folder in iglob("/".join(parts[:index]) or ("/" if index else ".")):
+        for parent, folders, files in _walk(folder, hidden_prefixes=(".",)):
             for name in (*folders, *files):
                 path = os.path.join(parent, name)
-                if _fits(os.path.relpath(path, folder).split("/"), parts[at:]):
+                if _fits(os.path.relpath(path, folder).split("/"), parts[index:]):
                     yield path
 
 
@@ -370,33 +370,37 @@ def _fits(names: Sequence[str], parts: Sequence[str]) -> bool:
     return bool(names) and fnmatchcase(names[0], parts[0]) and _fits(names[1:], parts[1:])
 
 
-def _walk(folder: str, *, hidden: tuple[str, ...]) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Yield every folder below one with the names in it, sorted, but for what begins as hidden names do.
+def _walk(folder: str, *, hidden_prefixes: tuple[str, ...]) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield every folder below one with the names in it, sorted, without those that begin with a hidden prefix.
 
     Links to folders are followed, but no folder is walked through twice: a link may lead back up.
 
     Raises:
         SnapshotError: one cannot be read.
     """
-    seen = set()
-    for parent, folders, files in os.walk(folder, onerror=_refused, followlinks=True):
-        folders[:] = sorted(name for name in folders if not name.startswith(hidden))
-        yield parent, list(folders), sorted(name for name in files if not name.startswith(hidden))
+    visited = set()
+    for parent, folders, files in os.walk(folder, onerror=_raise_unreadable, followlinks=True):
+        folders[:] = sorted(name for name in folders if not name.startswith(hidden_prefixes))
+        yield parent, list(folders), sorted(name for name in files if not name.startswith(hidden_prefixes))
         status = os.stat(parent)
-        seen.add((status.st_dev, status.st_ino))
+        visited.add((status.st_dev, status.st_ino))
         inside = [(name, os.stat(os.path.join(parent, name))) for name in folders]
-        fresh = [(name, of) for name, of in inside if (of.st_dev, of.st_ino) not in seen]
-        seen.update((of.st_dev, of.st_ino) for _, of in fresh)
+        fresh = [
+            (name, inner_status)
+            for name, inner_status in inside
+            if (inner_status.st_dev, inner_status.st_ino) not in visited
+        ]
+        visited.update((inner_status.st_dev, inner_status.st_ino) for _, inner_status in fresh)
         folders[:] = [name for name, _ in fresh]
 
 
-def _refused(error: OSError) -> None:
-    """Raise what keeps a folder from being read: what is in it would be missing without a word."""
+def _raise_unreadable(error: OSError) -> None:
+    """Raise an error about a folder that cannot be read: its files would be missing without a word."""
     raise unreadable(error.filename, error, "check the folder") from None
 
 
 def _is_there(path: str) -> bool:
-    """Tell whether something is there; a link that leads nowhere is not, and is told as a warning."""
+    """Tell whether a path exists; warn of a link that leads nowhere."""
     if os.path.exists(path):
         return True
     _LOG.warning("%s is a link that leads nowhere: it is passed over", printable(path))
@@ -404,7 +408,7 @@ def _is_there(path: str) -> bool:
 
 
 def _holds_something(path: str) -> bool:
-    """Tell whether a file is not empty; one that is, is told as a warning: it may be what was left of a snapshot."""
+    """Tell whether a file is not empty; warn of an empty one, which may be the rest of a snapshot."""
     if os.stat(path).st_size:
         return True
     if not may_be_empty(path):

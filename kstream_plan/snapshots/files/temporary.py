@@ -37,7 +37,7 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def _delete_left_behind() -> None:
-    """Delete the folders that nobody uses any more; those of others are left alone."""
+    """Delete the folders of this user that no process uses any more."""
     with suppress(OSError):
         for folder in sorted(Path(tempfile.gettempdir()).glob(f"{_PREFIX}*")):
             with suppress(OSError):

@@ -22,7 +22,7 @@ from typing import IO, BinaryIO, NamedTuple, cast
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note
 from kstream_plan.model.note import name_list
-from kstream_plan.snapshots.files.content import GZIP_MAGIC, at_hand, counted, waited_for
+from kstream_plan.snapshots.files.content import GZIP_MAGIC, at_hand, size_limited, waited_for
 from kstream_plan.snapshots.files.sources import STDIN
 from kstream_plan.snapshots.metrics.names import (
     Meaning,
@@ -168,7 +168,7 @@ def open_text(source: TextSource) -> Iterator[IO[bytes]]:
             buffered = io.BufferedReader(cast(io.RawIOBase, stream))
             stack.callback(buffered.detach)  # a stream that was given stays open
             packed = buffered.peek(2)[:2] == GZIP_MAGIC
-            yield counted(cast(BinaryIO, gzip.GzipFile(fileobj=buffered) if packed else buffered))
+            yield size_limited(cast(BinaryIO, gzip.GzipFile(fileobj=buffered) if packed else buffered))
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         problem = f"ends in the middle of what is zipped, or is damaged: {error}"
         raise SnapshotError(problem, where=place, fix="copy or fetch it again") from None

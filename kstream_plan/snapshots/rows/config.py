@@ -21,24 +21,24 @@ def with_names(row: Row) -> Row:
     """Return a row whose settings have ``_`` for the ``.`` of Kafka's own names.
 
     Raises:
-        FieldError: a setting is given under both names, and they say unlike things.
+        FieldError: a setting is given under both names with unlike values.
     """
-    given = row.get("config")
-    if not isinstance(given, Mapping) or not any("." in key for key in given):
+    settings = row.get("config")
+    if not isinstance(settings, Mapping) or not any("." in key for key in settings):
         return row
     config: dict[str, Any] = {}
-    for key, value in given.items():
+    for key, value in settings.items():
         name = key.replace(".", "_")
         if config.setdefault(name, value) != value:
             raise FieldError("config", f"gives {shown(name)} under two names, with unlike values", "keep one of them")
     return {**row, "config": config}
 
 
-def read_config(given: Mapping[str, Any], *, as_text: bool = False) -> tuple[AssignmentConfig, list[Note]]:
-    """Read ``config``; what is not given has Kafka's default.
+def read_config(settings: Mapping[str, Any], *, as_text: bool = False) -> tuple[AssignmentConfig, list[Note]]:
+    """Read ``config``; a setting that it does not give has Kafka's default.
 
     Args:
-        given: the settings of the snapshot row.
+        settings: the settings of the snapshot row.
         as_text: the values are text, as in a Parquet map from text to text: ``"10000"``, ``"zone,rack"``.
 
     Returns:
@@ -47,49 +47,49 @@ def read_config(given: Mapping[str, Any], *, as_text: bool = False) -> tuple[Ass
     Raises:
         FieldError: a value of the wrong type, or out of its range.
     """
-    known = {name: given[name] for name in CONFIG_NAMES if given.get(name) is not None}
+    raw_values = {name: settings[name] for name in CONFIG_NAMES if settings.get(name) is not None}
     values = {
-        name: _from_text(name, value) if as_text and isinstance(value, str) else _checked(name, value)
-        for name, value in known.items()
+        name: _from_text(name, value) if as_text and isinstance(value, str) else _checked_setting(name, value)
+        for name, value in raw_values.items()
     }
     try:
         config = AssignmentConfig(**values)
     except ConfigError as error:
         raise FieldError("config", error.what, error.fix) from None
-    others = sorted(set(given).difference(CONFIG_NAMES, STORE_SETTINGS, DECIDING_SETTINGS))
-    return config, [unknown_key(key, CONFIG_NAMES) for key in others]
+    unknown_keys = sorted(set(settings).difference(CONFIG_NAMES, STORE_SETTINGS, DECIDING_SETTINGS))
+    return config, [unknown_key(key, CONFIG_NAMES) for key in unknown_keys]
 
 
 def deciding_in(config: Mapping[str, Any]) -> dict[str, str]:
-    """Return what ``config`` has of the settings that decide who runs what and are in no plan.
+    """Return those settings of ``config`` that decide assignments and are not modelled.
 
     Raises:
-        FieldError: one is neither a text nor a number.
+        FieldError: a value is neither a text nor a number.
     """
-    given = {name: value for name in DECIDING_SETTINGS if (value := config.get(name)) is not None}
-    for name, value in given.items():
+    deciding_settings = {name: value for name in DECIDING_SETTINGS if (value := config.get(name)) is not None}
+    for name, value in deciding_settings.items():
         if not isinstance(value, str | int):
             raise wrong_type(f"config.{name}", value, "a text")
-    return {name: str(value) for name, value in given.items()}
+    return {name: str(value) for name, value in deciding_settings.items()}
 
 
 def no_settings(settings: Mapping[str, Any], config: AssignmentConfig) -> tuple[Note, ...]:
-    """Say that Kafka's defaults, which are those of ``config``, count where an application's row sets nothing."""
-    given = {name for name, value in settings.items() if value is not None}
-    if given.difference(DECIDING_SETTINGS, _OF_CONSUMERS):
+    """Note that Kafka's defaults, those of ``config``, are assumed if an application's row gives no settings."""
+    names = {name for name, value in settings.items() if value is not None}
+    if names.difference(DECIDING_SETTINGS, _OF_CONSUMERS):
         return ()
-    but = "" if given.isdisjoint(_OF_CONSUMERS) else " but its consumers' time-outs"
+    exception = "" if names.isdisjoint(_OF_CONSUMERS) else " but its consumers' time-outs"
     lag, standbys = config.acceptable_recovery_lag, config.num_standby_replicas
     minutes = config.probing_rebalance_interval_ms // 60_000
     message = (
-        f"The snapshot holds no settings{but}: Kafka's defaults are assumed (acceptable.recovery.lag {lag:,}, "
+        f"The snapshot holds no settings{exception}: Kafka's defaults are assumed (acceptable.recovery.lag {lag:,}, "
         f"max.warmup.replicas {config.max_warmup_replicas}, num.standby.replicas {standbys}, a probe every "
         f"{minutes}m); --streams-config gives those of the application"
     )
     return (Note(DEFAULT_SETTINGS, message),)
 
 
-def _checked(name: str, value: Any) -> Any:
+def _checked_setting(name: str, value: Any) -> Any:
     path = f"config.{name}"
     if name in RANGES:
         if type(value) is not int:

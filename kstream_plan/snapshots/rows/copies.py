@@ -32,13 +32,13 @@ def reports_of(rows: Sequence[LagRow]) -> Reports:
     for row in rows:
         if row.logged:
             gathered[row.task, row.instance].append(row)
-    return {key: _rows_that_count(found) for key, found in gathered.items()}
+    return {key: _rows_that_count(copy_rows) for key, copy_rows in gathered.items()}
 
 
 def reported_end_offsets(reports: Reports) -> dict[int, int | None]:
-    """Return, for every task with a report, its end-offset sum as the rows tell it, ``None`` if they do not.
+    """Return the end-offset sum of every task with a report, by its rows; ``None``: unknown.
 
-    Instances may have looked at different moments; the highest figure of each store is the latest one.
+    Instances may have read it at different moments; the highest figure of each store is the latest one.
     """
     whole: dict[int, int] = {}
     stores: dict[int, dict[str, int | None]] = defaultdict(dict)
@@ -52,12 +52,13 @@ def reported_end_offsets(reports: Reports) -> dict[int, int | None]:
 
 
 def told_in_part(reports: Reports, tasks: Sequence[Task]) -> frozenset[tuple[int, int]]:
-    """Return the seats (task, instance) of which fewer stores are told than the task has changelogs."""
+    """Return the seats (task, instance) that report fewer stores than the task has changelogs."""
     return frozenset(
         (task, instance)
         for (task, instance), rows in reports.items()
         if all(row.store is not None for row in rows)
-        and len({row.store for row in rows if row.logged}) < len({of.topic for of in tasks[task].changelog_partitions})
+        and len({row.store for row in rows if row.logged})
+        < len({partition.topic for partition in tasks[task].changelog_partitions})
     )
 
 
@@ -69,8 +70,8 @@ def copies_of(
     * reported: the lag that the rows give; its reporters, unless named, are the consumer that is assigned the task,
       else the instance's first one;
     * not reported, but active: running, so ``LATEST``, reported by its owner;
-    * not reported, but assigned: nothing known yet, and nobody's previous task; likewise a copy of which only the
-      offset is known, and no end offset.
+    * not reported, but assigned: unknown yet, and no consumer's previous task; likewise a copy with an offset, but no
+      end offset.
 
     Raises:
         FieldError: an instance's rows about one task cannot be added up, a stateless task has a copy assigned, or a
@@ -78,7 +79,7 @@ def copies_of(
     """
     seats = _seats(group, holdings)
     owners = {task: instance for (task, instance), seat in seats.items() if seat.active}
-    found: list[list[Copy]] = [[] for _ in group.tasks]
+    copies: list[list[Copy]] = [[] for _ in group.tasks]
     doubts = _Doubts([], [], [])
     for task, instance in sorted(seats.keys() | reports.keys()):
         if not group.tasks[task].stateful:
@@ -90,23 +91,23 @@ def copies_of(
         if rows is not None and not _is_silent(group.tasks[task], rows, seat):
             if not (seat is not None and seat.active):
                 rows = [_not_running(group, row, owners.get(task), doubts) for row in rows]
-            found[task].append(_reported_copy(group, task, instance, rows, seat, doubts))
+            copies[task].append(_reported_copy(group, task, instance, rows, seat, doubts))
         elif seat is not None:
-            found[task].append(_silent_copy(group.tasks[task], instance, seat))
-    return tuple(map(tuple, found)), doubts.notes()
+            copies[task].append(_silent_copy(group.tasks[task], instance, seat))
+    return tuple(map(tuple, copies)), doubts.notes()
 
 
 def _is_silent(task: Task, rows: Sequence[LagRow], seat: _Seat | None) -> bool:
-    """Tell whether a copy is assigned, and how far behind it is follows from nothing that is known."""
+    """Tell whether a copy is assigned and its lag is unknown."""
     if seat is None or seat.active or task.end_offset_known:
         return False
     return any(row.lag is None and (row.offset or 0) >= 0 for row in rows)
 
 
 class CopyAges(NamedTuple):
-    """By (task, instance): since when copies are where they are, and when they were made, as far as it is known.
+    """By (task, instance): since when copies are assigned or left over, and when they were made, if known.
 
-    ``to_restore`` is what there is to restore, where that is known to be something else than what was reported.
+    ``to_restore``: the records to restore, if they are known to differ from the report.
     """
 
     since_ms: Mapping[tuple[int, int], int]
@@ -114,42 +115,42 @@ class CopyAges(NamedTuple):
     to_restore: Mapping[tuple[int, int], int]
 
 
-def read_copies_since(items: Sequence[written.CopySince], group: Group, zero_ms: int | None) -> CopyAges:
+def read_copies_since(age_rows: Sequence[written.CopySince], group: Group, zero_ms: int | None) -> CopyAges:
     """Read how old copies are, in milliseconds counted from ``zero_ms``.
 
-    Without a time to count from nothing is known; what is about members or tasks that are not there is passed over.
+    Without ``zero_ms`` no age is known. Rows about unknown members or tasks are ignored.
     """
-    since: dict[tuple[int, int], int] = {}
-    made: dict[tuple[int, int], int] = {}
+    since_ms: dict[tuple[int, int], int] = {}
+    made_ms: dict[tuple[int, int], int] = {}
     to_restore: dict[tuple[int, int], int] = {}
-    for item in items:
-        task = group.task_index_by_text.get(item.task_id)
-        instance = group.instance_index.get(normal_process_id(item.process_id))
+    for age_row in age_rows:
+        task = group.task_index_by_text.get(age_row.task_id)
+        instance = group.instance_index.get(normal_process_id(age_row.process_id))
         if task is None or instance is None:
             continue
-        if item.to_restore is not None:
-            to_restore[task, instance] = item.to_restore
-        for times, at_ms in ((since, time_ms(item.since)), (made, time_ms(item.made_at))):
+        if age_row.to_restore is not None:
+            to_restore[task, instance] = age_row.to_restore
+        for times, at_ms in ((since_ms, time_ms(age_row.since)), (made_ms, time_ms(age_row.made_at))):
             if at_ms is not None and zero_ms is not None:
                 times[task, instance] = at_ms - zero_ms
-    return CopyAges(since, made, to_restore)
+    return CopyAges(since_ms, made_ms, to_restore)
 
 
 def with_ages(copies: Sequence[tuple[Copy, ...]], ages: CopyAges) -> tuple[tuple[Copy, ...], ...]:
-    """Return the copies as old as they are; of those that nobody is assigned, left over for so long.
+    """Return the copies with their ages: when each was made, and since when left-over ones are unassigned.
 
-    Who runs a task and has something to restore has not reported it.
+    An owner that has something to restore has not reported a lag.
     """
 
     def aged(task: int, copy: Copy) -> Copy:
         seat = (task, copy.instance)
         lost_ms = None if copy.lost_at_ms is None else ages.since_ms.get(seat, copy.lost_at_ms)
-        left = ages.to_restore.get(seat, copy.remaining)
+        remaining = ages.to_restore.get(seat, copy.remaining)
         if copy.lag == LATEST and seat in ages.to_restore:
             copy = copy._replace(lag=None, reporters=())
-        return copy._replace(lost_at_ms=lost_ms, made_at_ms=ages.made_ms.get(seat), remaining=left)
+        return copy._replace(lost_at_ms=lost_ms, made_at_ms=ages.made_ms.get(seat), remaining=remaining)
 
-    return tuple(tuple(aged(task, copy) for copy in of_task) for task, of_task in enumerate(copies))
+    return tuple(tuple(aged(task, copy) for copy in task_copies) for task, task_copies in enumerate(copies))
 
 
 class _Doubts(NamedTuple):
@@ -184,10 +185,10 @@ def _rows_that_count(rows: list[LagRow]) -> list[LagRow]:
     whole = [row for row in rows if row.store is None]
     stores = [row for row in rows if row.store is not None]
     if whole and stores:
-        of_whole_ms = max(map(_age_key, whole))
-        if max(map(_age_key, stores)) > of_whole_ms:
+        whole_age_ms = max(map(_age_key, whole))
+        if max(map(_age_key, stores)) > whole_age_ms:
             return stores
-        not_older = [row for row in stores if _age_key(row) in (-1, of_whole_ms)]
+        not_older = [row for row in stores if _age_key(row) in (-1, whole_age_ms)]
         if _is_further_behind(not_older, whole[0]):
             return stores
     return whole or stores
@@ -210,8 +211,8 @@ def _highest(first: int | None, second: int | None) -> int | None:
 
 
 def _sum_if_all_known(ends: Mapping[str, int | None]) -> int | None:
-    known = [end for end in ends.values() if end is not None]
-    return min(sum(known), MAX_LONG) if known and len(known) == len(ends) else None
+    known_ends = [end for end in ends.values() if end is not None]
+    return min(sum(known_ends), MAX_LONG) if known_ends and len(known_ends) == len(ends) else None
 
 
 def _seats(group: Group, holdings: Sequence[Holding]) -> dict[tuple[int, int], _Seat]:
@@ -222,9 +223,9 @@ def _seats(group: Group, holdings: Sequence[Holding]) -> dict[tuple[int, int], _
             seats[task, instance] = _Seat(consumer, True)
         for task in (*holding.standby, *holding.warmup):
             if not group.tasks[task].stateful:
-                what = f"holds a copy of {group.tasks[task].task_id}, which is stateless"
+                problem = f"holds a copy of {group.tasks[task].task_id}, which is stateless"
                 path = f"consumer {shown(group.consumer_ids[consumer])}"
-                raise FieldError(path, what, 'say "stateful": true in tasks, or take the copy out')
+                raise FieldError(path, problem, 'say "stateful": true in tasks, or take the copy out')
             seats[task, instance] = _Seat(consumer, False)
     return seats
 
@@ -243,12 +244,14 @@ def _reported_copy(
     if lag not in (LATEST, UNKNOWN) and not 0 <= lag <= end_offset_sum:
         doubts.impossible.append((str(group.tasks[task].task_id), _impossible(group, task, instance, lag)))
         lag = end_offset_sum
-    named = [row.reporters for row in rows if row.reporters is not None]
+    named_reporters = [row.reporters for row in rows if row.reporters is not None]
     default = seat.consumer if seat is not None else group.consumers_of[instance].start
     return Copy(
         instance,
         lag,
-        tuple(sorted({consumer for reporters in named for consumer in reporters})) if named else (default,),
+        tuple(sorted({consumer for reporters in named_reporters for consumer in reporters}))
+        if named_reporters
+        else (default,),
         {LATEST: 0, UNKNOWN: end_offset_sum}.get(lag, lag),
         seat.consumer if seat is not None else None,
         active=seat is not None and seat.active,
@@ -257,19 +260,19 @@ def _reported_copy(
 
 
 def _not_running(group: Group, row: LagRow, owner: int | None, doubts: _Doubts) -> LagRow:
-    """Return a row of an instance that does not own the task without the marker that it runs it: lag 0 instead.
+    """Return a row of an instance that does not own the task: lag 0 instead of the marker that it runs the task.
 
-    A row of a lag history may be of an earlier owner; inside a snapshot nobody else may be assigned the task.
+    A row of a lag history may be of an earlier owner; inside a snapshot the task has one owner.
     """
     if LATEST not in (row.lag, row.offset):
         return row
     task_id, process_id = str(group.tasks[row.task].task_id), shown(group.instances[row.instance].process_id)
     if owner is not None and row.at_ms is None:
-        what = (
+        problem = (
             f"say that {process_id} runs task {task_id} ({LATEST}), which {shown(group.instances[owner].process_id)} "
             "has active: two running owners"
         )
-        raise FieldError("lags", what, "give its lag or offset instead, or correct who has the task active")
+        raise FieldError("lags", problem, "give its lag or offset instead, or correct who has the task active")
     doubts.running.append((task_id, f"{process_id} reports task {task_id} as running ({LATEST})"))
     return row._replace(lag=0, offset=None)
 
@@ -295,8 +298,8 @@ def _lag(group: Group, rows: Sequence[LagRow], end_offset_sum: int) -> int:
 
 def _mixed(group: Group, row: LagRow) -> FieldError:
     task_id, process_id = group.tasks[row.task].task_id, group.instances[row.instance].process_id
-    what = f"rows about task {task_id} on {shown(process_id)} mix lag with an offset that has no end_offset"
-    return FieldError("lags", what, "give lag for every store of the task, or offset for every store")
+    problem = f"rows about task {task_id} on {shown(process_id)} mix lag with an offset that has no end_offset"
+    return FieldError("lags", problem, "give lag for every store of the task, or offset for every store")
 
 
 def _impossible(group: Group, task: int, instance: int, lag: int) -> str:

@@ -1,6 +1,6 @@
-"""Which of the documents that this tool writes something is: none of them is a snapshot.
+"""Recognizes the documents that this tool writes: none of them is a snapshot.
 
-A saved plan read as a snapshot would be a group without tasks, of which every rule holds.
+A saved plan read as a snapshot would be a group without tasks, for which every rule holds.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _OF_A_ROW = {b"captured_at", b"generation"}
 
 
 def kind_of(head: bytes) -> str | None:
-    """Tell from the beginning of a JSON text what is in it.
+    """Return the kind of a JSON text, by its beginning.
 
     Args:
         head: the beginning, unzipped; of several documents or a list the first one counts.
 
     Returns:
-        One of :data:`WRITTEN`; ``None`` if it is none of these, or so far cannot be told.
+        One of :data:`WRITTEN`; ``None`` if it is none of these, or unknown by its beginning.
     """
     text = head.removeprefix(_UTF8_MARK).lstrip()
     if text[:1] not in (b"{", b"["):
@@ -77,11 +77,11 @@ def is_written(row: Row) -> bool:
 
 
 def refuse_written(row: Row) -> None:
-    """Refuse a row that is one of the written documents.
+    """Refuse a row that is a document which this program writes.
 
     Raises:
-        FieldError: it is.
+        FieldError: it is one.
     """
     if is_written(row):
-        what, fix = WRITTEN[row["kind"]]
-        raise FieldError("", f"is {what}, not a snapshot", fix)
+        description, fix = WRITTEN[row["kind"]]
+        raise FieldError("", f"is {description}, not a snapshot", fix)

@@ -1,8 +1,8 @@
 """One field of a row: its type, its range, and what to say when it is wrong.
 
 Rows arrive as plain Python values, as ``json.loads`` gives them. Every check raises :class:`FieldError` with the path
-from the row down (``instances[2].consumers[0].active[3]``); whoever knows the file and the application turns that into
-a :class:`~kstream_plan.errors.SnapshotError`.
+from the row down (``instances[2].consumers[0].active[3]``); a caller that knows the file and the application turns it
+into a :class:`~kstream_plan.errors.SnapshotError`.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ class FieldError(Exception):
 
     Args:
         path: the field's path from the row down, as ``tasks[3].task_id``; empty for the row itself.
-        what: what is wrong, one sentence without a full stop.
+        problem: what is wrong, one sentence without a full stop.
         fix: what to do about it.
     """
 
-    def __init__(self, path: str, what: str, fix: str) -> None:
-        super().__init__(what)
+    def __init__(self, path: str, problem: str, fix: str) -> None:
+        super().__init__(problem)
         self.path = path
-        self.what = what
+        self.problem = problem
         self.fix = fix
 
     def inside(self, outer: str) -> FieldError:
         """Return the same error seen from further out: ``outer`` is put before the path."""
         dot = " " if outer.endswith(":") else "."
         joint = "" if not self.path or self.path.startswith("[") else dot
-        return FieldError(f"{outer}{joint}{self.path}", self.what, self.fix)
+        return FieldError(f"{outer}{joint}{self.path}", self.problem, self.fix)
 
 
 def shown(value: object) -> str:
@@ -55,10 +55,10 @@ def shown(value: object) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text with whatever could drive a terminal, hide or reorder text written as an escape.
+    """Return a text with escapes for all characters that could drive a terminal, hide or reorder text.
 
-    That is every character Unicode calls not printable: control bytes, line ends, text direction marks, zero-width
-    characters and lone surrogates.
+    These are the characters that Unicode calls not printable: control bytes, line ends, text direction marks,
+    zero-width characters and lone surrogates.
     """
     if text.isprintable():
         return text
@@ -82,11 +82,13 @@ def kind(value: object) -> str:
     return type(value).__name__
 
 
-def wrong_type(path: str, value: object, wanted: str, fix: str = "") -> FieldError:
-    """Return the error for a value of another type than ``wanted``, which names the type in JSON's words."""
+def wrong_type(path: str, value: object, required_type: str, fix: str = "") -> FieldError:
+    """Return the error for a value of another type than ``required_type``, which names the type in JSON's words."""
     if value is None:
-        return FieldError(path, f"is null where {wanted} must be", fix or f"give {wanted}")
-    return FieldError(path, f"is {shown(value)}, {kind(value)} where {wanted} must be", fix or f"give {wanted}")
+        return FieldError(path, f"is null where {required_type} must be", fix or f"give {required_type}")
+    return FieldError(
+        path, f"is {shown(value)}, {kind(value)} where {required_type} must be", fix or f"give {required_type}"
+    )
 
 
 def checked_text(path: str, value: object, *, may_be_empty: bool = False) -> str:
@@ -106,12 +108,12 @@ def checked_integer(path: str, value: object, low: int = 0, high: int = MAX_LONG
         raise wrong_type(path, value, "a whole number", fix)
     if not low <= value <= high:
         if value > MAX_LONG:
-            what = "does not fit into 64 bits"
+            problem = "does not fit into 64 bits"
         elif value < low:
-            what = "is negative" if low == 0 else f"is below {low}"
+            problem = "is negative" if low == 0 else f"is below {low}"
         else:
-            what = f"is above {high}"
-        raise FieldError(path, f"is {value}, which {what}", f"give a whole number from {low} to {high}")
+            problem = f"is above {high}"
+        raise FieldError(path, f"is {value}, which {problem}", f"give a whole number from {low} to {high}")
     return value
 
 
@@ -131,15 +133,15 @@ def checked_boolean(path: str, value: object) -> bool:
     return value
 
 
-def checked_list(path: str, value: object, wanted: str = "a list") -> Sequence[Any]:
+def checked_list(path: str, value: object, required_type: str = "a list") -> Sequence[Any]:
     """Return ``value`` if it is a list."""
     if not isinstance(value, list | tuple):
-        raise wrong_type(path, value, wanted)
+        raise wrong_type(path, value, required_type)
     return value
 
 
-def checked_object(path: str, value: object, wanted: str = "an object") -> Row:
+def checked_object(path: str, value: object, required_type: str = "an object") -> Row:
     """Return ``value`` if it is an object."""
     if not isinstance(value, Mapping):
-        raise wrong_type(path, value, wanted)
+        raise wrong_type(path, value, required_type)
     return value

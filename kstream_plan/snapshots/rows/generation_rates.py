@@ -45,29 +45,29 @@ def with_rates(rows: Sequence[Row], source: str) -> list[dict[str, Any]]:
         source: where the rows are from.
     """
     meter = _Meter(source)
-    found = []
+    rows_with_rates = []
     for row in rows:
         meter.see(row)
         rates = meter.rates()
-        found.append({**row, "rates": rates} if rates else dict(row))
-    return found
+        rows_with_rates.append({**row, "rates": rates} if rates else dict(row))
+    return rows_with_rates
 
 
-class _Seen(NamedTuple):
+class _Generation(NamedTuple):
     """The figures of one generation.
 
-    ``told_at_ms`` is when the members told how far behind they are, ``at_ms`` the time of the rest. ``lags`` are of
-    those copies that told a number; ``ready`` are those that told to be running, ``unknown`` those of which it is not
-    known; ``assigned`` is what every instance had been assigned until then, active tasks included.
+    ``reported_at_ms`` is when the members reported their lags, ``at_ms`` the time of the rest. ``lags`` has the copies
+    that reported a number, ``ready`` those that reported to be running, ``unknown`` those without a known lag;
+    ``assigned_copies`` has the copies that were assigned until then, active tasks included.
     """
 
     at_ms: int
-    told_at_ms: int
+    reported_at_ms: int
     ends: Mapping[str, int]
     lags: Mapping[_Place, int]
     ready: frozenset[_Place]
     unknown: frozenset[_Place]
-    assigned: frozenset[_Place]
+    assigned_copies: frozenset[_Place]
     processes: frozenset[str]
     ready_lag: int
 
@@ -85,51 +85,54 @@ def _recent() -> deque[Any]:
 
 @dataclass(slots=True)
 class _Meter:
-    """What the generations so far measured; private to one call."""
+    """Measures rates over generations; private to one call."""
 
     source: str
-    before: _Seen | None = None
-    written_since: dict[str, _Point] = field(default_factory=dict)
-    written: dict[str, deque[float]] = field(default_factory=lambda: defaultdict(_recent))
-    restored: dict[str, deque[Restored]] = field(default_factory=lambda: defaultdict(_recent))
+    previous: _Generation | None = None
+    last_points: dict[str, _Point] = field(default_factory=dict)
+    produce_rates: dict[str, deque[float]] = field(default_factory=lambda: defaultdict(_recent))
+    restore_rates: dict[str, deque[Restored]] = field(default_factory=lambda: defaultdict(_recent))
 
     def see(self, row: Row) -> None:
-        seen = _seen(row)
-        if seen is None:
+        generation = _generation(row)
+        if generation is None:
             return
-        for task_id, end in seen.ends.items():
-            self._see_end(task_id, _Point(seen.at_ms, end))
-        if self.before is not None and seen.told_at_ms - self.before.told_at_ms >= SHORTEST_INTERVAL_MS:
-            for process_id, restored in _restored(self.before, seen):
-                self.restored[process_id].append(restored)
-        self.before = seen
+        for task_id, end in generation.ends.items():
+            self._see_end(task_id, _Point(generation.at_ms, end))
+        if (
+            self.previous is not None
+            and generation.reported_at_ms - self.previous.reported_at_ms >= SHORTEST_INTERVAL_MS
+        ):
+            for process_id, rate in _restore_rates(self.previous, generation):
+                self.restore_rates[process_id].append(rate)
+        self.previous = generation
 
     def _see_end(self, task_id: str, now: _Point) -> None:
-        since = self.written_since.setdefault(task_id, now)
-        elapsed_ms = now.at_ms - since.at_ms
-        if now.end < since.end:
-            self.written_since[task_id] = now
+        earlier_point = self.last_points.setdefault(task_id, now)
+        elapsed_ms = now.at_ms - earlier_point.at_ms
+        if now.end < earlier_point.end:
+            self.last_points[task_id] = now
         elif elapsed_ms >= SHORTEST_INTERVAL_MS:
-            if since.end > 0 or now.end == 0:
-                self.written[task_id].append((now.end - since.end) * 1000 / elapsed_ms)
-            self.written_since[task_id] = now
+            if earlier_point.end > 0 or now.end == 0:
+                self.produce_rates[task_id].append((now.end - earlier_point.end) * 1000 / elapsed_ms)
+            self.last_points[task_id] = now
 
     def rates(self) -> dict[str, Any]:
         """Return the ``rates`` of a row, without what is not known."""
         produce = [
             {"task_id": task_id, **rate_fields(rate, self.source)}
-            for task_id, intervals in sorted(self.written.items())
+            for task_id, intervals in sorted(self.produce_rates.items())
             if (rate := produce_rate(intervals)) is not None
         ]
         restore = [
             {"process_id": process_id, **rate_fields(rate, self.source)}
-            for process_id, intervals in sorted(self.restored.items())
+            for process_id, intervals in sorted(self.restore_rates.items())
             if (rate := restore_rate(intervals)) is not None
         ]
         return {name: rates for name, rates in (("produce", produce), ("restore", restore)) if rates}
 
 
-def _seen(row: Row) -> _Seen | None:
+def _generation(row: Row) -> _Generation | None:
     if row.get("captured_at") is None:
         return None
     at_ms = parse_time(row["captured_at"])
@@ -143,21 +146,23 @@ def _seen(row: Row) -> _Seen | None:
             lags[place] = records
         else:
             (ready if LATEST in (lag.get("lag"), lag.get("offset")) else unknown).add(place)
-    assigned = {
+    assigned_copies = {
         (instance["process_id"], task_id)
         for instance in row["instances"]
         for consumer in instance["consumers"]
         for role in ("active", "standby", "warmup")
         for task_id in consumer.get(role) or ()
     }
-    return _Seen(
+    return _Generation(
         at_ms=at_ms,
-        told_at_ms=max((parse_time(told) for lag in row["lags"] if (told := lag.get("reported_at"))), default=at_ms),
+        reported_at_ms=max(
+            (parse_time(reported_at) for lag in row["lags"] if (reported_at := lag.get("reported_at"))), default=at_ms
+        ),
         ends=ends,
         lags=lags,
         ready=frozenset(ready),
         unknown=frozenset(unknown),
-        assigned=frozenset(assigned),
+        assigned_copies=frozenset(assigned_copies),
         processes=frozenset(instance["process_id"] for instance in row["instances"]),
         ready_lag=(row.get("config") or {}).get("acceptable_recovery_lag", AssignmentConfig().acceptable_recovery_lag),
     )
@@ -171,34 +176,34 @@ def _records_behind(lag: Row, ends: Mapping[str, int]) -> int | None:
     return None if offset is None or end is None or offset < 0 else max(end - offset, 0)
 
 
-def _restored(before: _Seen, seen: _Seen) -> Iterator[tuple[str, Restored]]:
-    """Yield what every instance restored between two generations that had anything to restore."""
-    elapsed_ms = seen.told_at_ms - before.told_at_ms
+def _restore_rates(previous: _Generation, generation: _Generation) -> Iterator[tuple[str, Restored]]:
+    """Yield the restore rate of every instance that restored between two generations."""
+    elapsed_ms = generation.reported_at_ms - previous.reported_at_ms
     by_process: dict[str, list[Progress]] = defaultdict(list)
-    for place in sorted(seen.assigned):
-        made = _progress(before, seen, place) if place[0] in before.processes else None
-        if made is not None:
-            by_process[place[0]].append(made)
+    for place in sorted(generation.assigned_copies):
+        copy_progress = _progress(previous, generation, place) if place[0] in previous.processes else None
+        if copy_progress is not None:
+            by_process[place[0]].append(copy_progress)
     for process_id, copies in by_process.items():
-        restored = restored_by(copies, elapsed_ms)
-        if restored is not None:
-            yield process_id, restored
+        rate = restored_by(copies, elapsed_ms)
+        if rate is not None:
+            yield process_id, rate
 
 
-def _progress(before: _Seen, seen: _Seen, place: _Place) -> Progress | None:
-    behind = _behind_at_the_beginning(before, seen, place)
-    left = 0 if place in seen.ready else seen.lags.get(place)
-    if behind is None:
+def _progress(previous: _Generation, generation: _Generation, place: _Place) -> Progress | None:
+    lag_before = _behind_at_the_beginning(previous, generation, place)
+    lag_after = 0 if place in generation.ready else generation.lags.get(place)
+    if lag_before is None:
         return None
-    if left is None:
-        return Progress(0, ended=True, goes_on=False)  # it has not told: it may be ready
-    written = max(seen.ends.get(place[1], 0) - before.ends.get(place[1], 0), 0)
-    return progress(behind, left, written, before.ready_lag)
+    if lag_after is None:
+        return Progress(0, ended=True, goes_on=False)  # no report: it may be ready
+    written_records = max(generation.ends.get(place[1], 0) - previous.ends.get(place[1], 0), 0)
+    return progress(lag_before, lag_after, written_records, previous.ready_lag)
 
 
-def _behind_at_the_beginning(before: _Seen, seen: _Seen, place: _Place) -> int | None:
-    """Return how far a copy was behind when it began to restore; ``None`` if it had nothing to or nobody knows."""
-    if place in before.lags:
-        return before.lags[place]
-    told = place in before.ready or place in before.unknown
-    return None if told or place in seen.ready else before.ends.get(place[1])
+def _behind_at_the_beginning(previous: _Generation, generation: _Generation, place: _Place) -> int | None:
+    """Return how far a copy was behind when it began to restore; ``None``: it had nothing to restore, or unknown."""
+    if place in previous.lags:
+        return previous.lags[place]
+    has_report = place in previous.ready or place in previous.unknown
+    return None if has_report or place in generation.ready else previous.ends.get(place[1])

@@ -24,9 +24,11 @@ def still_caught_up(
     Rows count that say when they were reported and how far the changelog was then (``end_offset``).
     """
     instance_of = group.instance_of
-    assigned = {(t, instance_of[c]) for c, held in enumerate(holdings) for t in (*held.standby, *held.warmup)}
+    assigned_seats = {
+        (t, instance_of[c]) for c, holding in enumerate(holdings) for t in (*holding.standby, *holding.warmup)
+    }
     corrected, tasks = dict(reports), set()
-    for seat in sorted(assigned & reports.keys()):
+    for seat in sorted(assigned_seats & reports.keys()):
         rows, now = reports[seat], group.tasks[seat[0]].end_offset_sum
         lags = _lags_then(rows)
         if lags is not None and is_caught_up(sum(lags), acceptable_recovery_lag):
@@ -43,21 +45,21 @@ def still_caught_up(
 
 
 def lags_when_told(reports: Reports) -> dict[tuple[int, int], int]:
-    """Return how far behind copies were at the moment of the report, by task and instance, where that is known."""
-    then = {seat: _lags_then(rows) for seat, rows in reports.items()}
-    return {seat: sum(lags) for seat, lags in then.items() if lags is not None}
+    """Return the known lags of copies at the moment of their reports, by task and instance."""
+    lags_by_seat = {seat: _lags_then(rows) for seat, rows in reports.items()}
+    return {seat: sum(lags) for seat, lags in lags_by_seat.items() if lags is not None}
 
 
 def lags_at_most(reports: Reports, group: Group) -> dict[tuple[int, int], int]:
-    """Return the most that copies can be behind now, by what was written since they reported, where that is known."""
-    found = {}
+    """Return upper bounds of the lags of copies now, by what was written since their reports, where known."""
+    highest_lags = {}
     for seat, rows in reports.items():
         offsets = [_offset(row) for row in rows]
-        known = [offset for offset in offsets if offset is not None]
+        known_offsets = [offset for offset in offsets if offset is not None]
         task = group.tasks[seat[0]]
-        if task.stateful and task.end_offset_known and len(known) == len(offsets):
-            found[seat] = max(0, task.end_offset_sum - sum(known))
-    return found
+        if task.stateful and task.end_offset_known and len(known_offsets) == len(offsets):
+            highest_lags[seat] = max(0, task.end_offset_sum - sum(known_offsets))
+    return highest_lags
 
 
 def ends_seen_at_ms(reports: Reports, tasks: Iterable[int], captured_at_ms: int | None) -> dict[int, int]:
@@ -65,19 +67,19 @@ def ends_seen_at_ms(reports: Reports, tasks: Iterable[int], captured_at_ms: int 
 
     It is the time of the report with the highest end offset, of several stores the oldest such time.
     """
-    wanted, newest = set(tasks), dict[tuple[int, str | None], tuple[int, int]]()
+    task_indices, newest = set(tasks), dict[tuple[int, str | None], tuple[int, int]]()
     for (task, _), rows in reports.items():
-        for row in rows if task in wanted else ():
+        for row in rows if task in task_indices else ():
             at_ms = row.at_ms if row.reported_at_ms is None else row.reported_at_ms
             if row.end_offset is None or captured_at_ms is None:
                 continue
-            seen = row.end_offset, captured_at_ms if at_ms is None else at_ms
-            newest[task, row.store] = max(seen, newest.get((task, row.store), seen))
-    found = dict[int, int]()
+            end_and_time = row.end_offset, captured_at_ms if at_ms is None else at_ms
+            newest[task, row.store] = max(end_and_time, newest.get((task, row.store), end_and_time))
+    oldest_ms = dict[int, int]()
     for (task, _), (_, at_ms) in newest.items():
         assert captured_at_ms is not None
-        found[task] = min(at_ms - captured_at_ms, found.get(task, 0))
-    return {task: at_ms for task, at_ms in found.items() if at_ms < 0}
+        oldest_ms[task] = min(at_ms - captured_at_ms, oldest_ms.get(task, 0))
+    return {task: at_ms for task, at_ms in oldest_ms.items() if at_ms < 0}
 
 
 def _offset(row: LagRow) -> int | None:
@@ -104,21 +106,35 @@ def coverage(
 ) -> Coverage | None:
     """Return of how many copies the lag was measured, and when; ``None`` if none was."""
     sources = {seat: {row.source for row in rows} for seat, rows in reports.items()}
-    least = {seat for seat, found in sources.items() if LagSource.METRICS_AT_LEAST in found}
-    measured = {seat for seat, found in sources.items() if LagSource.METRICS in found} - least
-    if not (least or measured):
+    at_least_seats = {seat for seat, seat_sources in sources.items() if LagSource.METRICS_AT_LEAST in seat_sources}
+    measured_seats = {
+        seat for seat, seat_sources in sources.items() if LagSource.METRICS in seat_sources
+    } - at_least_seats
+    if not (at_least_seats or measured_seats):
         return None
     instance_of = group.instance_of
-    active = {(t, instance_of[c]) for c, held in enumerate(holdings) for t in held.active}
-    assigned = {(t, instance_of[c]) for c, held in enumerate(holdings) for t in (*held.standby, *held.warmup)}
-    joined = reports.keys() - active - least - measured
-    times = [row.reported_at_ms for seat in least | measured for row in reports[seat] if row.reported_at_ms is not None]
+    active = {(t, instance_of[c]) for c, holding in enumerate(holdings) for t in holding.active}
+    assigned_seats = {
+        (t, instance_of[c]) for c, holding in enumerate(holdings) for t in (*holding.standby, *holding.warmup)
+    }
+    joined_seats = reports.keys() - active - at_least_seats - measured_seats
+    times = [
+        row.reported_at_ms
+        for seat in at_least_seats | measured_seats
+        for row in reports[seat]
+        if row.reported_at_ms is not None
+    ]
     zero_ms = max(times, default=0) if captured_at_ms is None else captured_at_ms
     return Coverage(
-        measured=len(measured),
-        least=len(least),
-        joined=len(joined),
-        silent=len((assigned | joined | least | measured) - joined - least - measured),
+        measured=len(measured_seats),
+        least=len(at_least_seats),
+        joined=len(joined_seats),
+        silent=len(
+            (assigned_seats | joined_seats | at_least_seats | measured_seats)
+            - joined_seats
+            - at_least_seats
+            - measured_seats
+        ),
         oldest_ms=min(times) - zero_ms if times else None,
         newest_ms=max(times) - zero_ms if times else None,
     )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kstream_plan.model.settings import AssignmentConfig
 
-#: A time is shown in so many steps.
+#: The number of steps in which a time is shown.
 STEPS = 24
 
 #: Growth below what counts as caught up is how lags go up and down.
@@ -18,15 +18,14 @@ NOTABLE = AssignmentConfig().acceptable_recovery_lag
 Series = tuple[int | None, ...]
 
 
-#: What is known of copies, or of some, or of none.
+#: The figures that may be known of all copies, of some, or of none.
 FIGURES = ("lag", "lag_before", "written_per_second", "restored_per_second")
 
 
 class Progress(NamedTuple):
-    """How far copies are behind and were when first heard of, and what came and went meanwhile; ``None``: not known.
+    """The lag of copies now and at their first report, and the rates in between; ``None``: unknown.
 
-    Rates are in records per second. ``at_least`` are those of the figures that leave out copies of which they are not
-    known.
+    Rates are in records per second. ``at_least``: the figures that leave out copies for which they are unknown.
     """
 
     lag: int | None
@@ -58,10 +57,10 @@ class Progress(NamedTuple):
 
 
 class InstanceCourse(NamedTuple):
-    """An instance: how many copies it told of, when last, and how it went on.
+    """An instance: how many copies it reported, when last, and its progress.
 
-    ``copies_behind``: those that fall behind each by itself, though others may restore more than that; ``most_behind``
-    is the task of the one that does most, and by how many records. ``is_silent``: see :func:`is_silent`.
+    ``copies_behind``: copies that fall behind each by itself, even if others restore more than that; ``most_behind``:
+    the task of the copy that falls behind most, and by how many records. ``is_silent``: see :func:`is_silent`.
     """
 
     process_id: str
@@ -75,9 +74,9 @@ class InstanceCourse(NamedTuple):
 
     @property
     def falls_behind(self) -> bool | None:
-        """Whether it, or a copy of it, falls behind; ``None``: it may, for that is not known, or it says no more."""
-        found = self.copies_behind > 0 or self.progress.falls_behind
-        return None if self.is_silent and not found else found
+        """Whether the instance, or a copy on it, falls behind; ``None``: unknown, or it is silent."""
+        is_behind = self.copies_behind > 0 or self.progress.falls_behind
+        return None if self.is_silent and not is_behind else is_behind
 
 
 class TaskCourse(NamedTuple):
@@ -128,42 +127,44 @@ class LagCourse(NamedTuple):
     @property
     def falls_behind(self) -> bool | None:
         """Whether an instance falls behind; ``None``: one may."""
-        of_each = [one.falls_behind for one in self.instances]
-        return True if True in of_each else None if None in of_each else False
+        instance_states = [instance.falls_behind for instance in self.instances]
+        return True if True in instance_states else None if None in instance_states else False
 
 
 def is_silent(lags: Series, silent_ms: int, step_ms: int) -> bool:
-    """Tell whether an instance that was not heard of at the end had never been away for so long: it may be gone."""
-    known = [step for step, lag in enumerate(lags) if lag is not None]
-    longest = max((after - before for before, after in pairwise(known)), default=1)
+    """Tell whether an instance was silent at the end for longer than ever before: it may be gone."""
+    known_steps = [step for step, lag in enumerate(lags) if lag is not None]
+    longest = max((next_step - previous_step for previous_step, next_step in pairwise(known_steps)), default=1)
     return silent_ms > longest * step_ms
 
 
-def together(parts: Sequence[Progress]) -> Progress:
-    """Return what instances do in all; where that is not known of one it is ``at_least``."""
+def total_progress(parts: Sequence[Progress]) -> Progress:
+    """Return the progress of instances in all; figures that are unknown for one of them are ``at_least``."""
     figures = {name: [getattr(part, name) for part in parts] for name in FIGURES}
-    known = {name: [value for value in values if value is not None] for name, values in figures.items()}
-    least = (
+    known_figures = {name: [value for value in values if value is not None] for name, values in figures.items()}
+    at_least_names = (
         name
         for name in FIGURES
-        if known[name] and (None in figures[name] or any(name in part.at_least for part in parts))
+        if known_figures[name] and (None in figures[name] or any(name in part.at_least for part in parts))
     )
-    lag, before, written, restored = (sum(values) if values else None for values in known.values())
-    return Progress(lag, before, written, restored, tuple(least))
+    lag, lag_before, written_per_second, restored_per_second = (
+        sum(values) if values else None for values in known_figures.values()
+    )
+    return Progress(lag, lag_before, written_per_second, restored_per_second, tuple(at_least_names))
 
 
 def sum_of(instances: Sequence[InstanceCourse]) -> Series:
     """Return the steps of several instances, added up.
 
-    Where one that was known before, and is after, is not, the sum is not; nor since one is silent that may be gone.
+    A step has no sum if an instance that reported before and after it did not report, or may be gone by then.
     """
-    series, between = [instance.lags for instance in instances], []
+    series, spans = [instance.lags for instance in instances], []
     for instance in instances:
-        known = [step for step, lag in enumerate(instance.lags) if lag is not None]
-        end = STEPS if known and instance.is_silent else max(known, default=-1) + 1
-        between.append(range(min(known, default=0), end))
+        known_steps = [step for step, lag in enumerate(instance.lags) if lag is not None]
+        end = STEPS if known_steps and instance.is_silent else max(known_steps, default=-1) + 1
+        spans.append(range(min(known_steps, default=0), end))
     sums: list[int | None] = []
     for step in range(STEPS):
-        lags = [one[step] for one, there in zip(series, between, strict=True) if step in there]
+        lags = [instance_lags[step] for instance_lags, span in zip(series, spans, strict=True) if step in span]
         sums.append(None if not lags or None in lags else sum(lag for lag in lags if lag is not None))
     return tuple(sums)

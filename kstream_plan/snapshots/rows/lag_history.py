@@ -32,19 +32,19 @@ from kstream_plan.snapshots.rows.types import LagSnapshot
 class StoreInterval(NamedTuple):
     """What one store's figures were at two times that follow each other, ``None`` where they are not known.
 
-    ``at_ms`` is the later time, ``elapsed_ms`` how much later it is; ``behind_*`` are records, ``end_*`` end offsets.
+    ``at_ms`` is the later time, ``elapsed_ms`` how much later it is; ``lag*`` are records, ``end*`` end offsets.
     """
 
     at_ms: int
     elapsed_ms: int
-    behind_before: int | None = None
-    behind: int | None = None
+    lag_before: int | None = None
+    lag: int | None = None
     end_before: int | None = None
     end: int | None = None
 
     @property
-    def written(self) -> int | None:
-        """What was written meanwhile; ``None`` if that is not known."""
+    def written_records(self) -> int | None:
+        """How many records were written in the interval; ``None``: unknown."""
         if self.end_before is None or self.end is None or self.end < self.end_before:
             return None
         return self.end - self.end_before
@@ -60,19 +60,18 @@ class StoreHistory(NamedTuple):
 
 
 class HistoryRow(NamedTuple):
-    """A lag row and the file it is from; ``twice``: another row about the same store is of the same time."""
+    """A lag row and the file it is from; ``is_duplicate``: another row about the same store is of the same time."""
 
     row: Row
     file: str
-    twice: bool = False
+    is_duplicate: bool = False
 
 
 class LagHistory(NamedTuple):
-    """What the lag snapshots say about one application.
+    """The lag snapshots of one application.
 
-    ``rows`` are the newest rows about every store at or before the time that counts;
-    ``earliest`` is the time of the first row there is, for the case that none is early enough. Rates are of so many of
-    the last intervals, ``most_intervals``.
+    ``rows`` are the newest rows about every store at or before the time that counts; ``earliest`` is the time of the
+    first row at all, for the case that none is early enough. Rates are of at most ``most_intervals`` last intervals.
     """
 
     rows: Sequence[HistoryRow]
@@ -97,8 +96,8 @@ def usable_lag_rows(
     """
     if not history.rows:
         raise _nothing_in_time(history, captured_at_ms)
-    rows, gone = _read_rows(history.rows, group)
-    active, assigned = _held(group, holdings)
+    rows, departed_ids = _read_rows(history.rows, group)
+    active, assigned_seats = _assigned_seats(group, holdings)
     restoring = {(row.task, row.instance) for row in rows if row.restoring and row.logged}
     deleted_before = None if captured_at_ms is None else captured_at_ms - config.state_cleanup_delay_ms
     usable, deleted = [], []
@@ -109,22 +108,24 @@ def usable_lag_rows(
             continue
         if seat in active and seat not in restoring:
             continue
-        if seat not in assigned and None not in (row.at_ms, deleted_before) and row.at_ms < deleted_before:  # type: ignore[operator]
+        if seat not in assigned_seats and None not in (row.at_ms, deleted_before) and row.at_ms < deleted_before:  # type: ignore[operator]
             deleted.append(row.task)
             continue
         usable.append(row)
-    return usable, _notes(group, gone, deleted, config)
+    return usable, _notes(group, departed_ids, deleted, config)
 
 
 def by_seat(stores: Sequence[StoreHistory], group: Group) -> dict[tuple[int, int], Sequence[StoreHistory]]:
-    """Return the histories that count of every copy of a group, by task and instance, those of an instance together."""
+    """Return the histories that count of every copy of a group, by task and instance, in the order of instances."""
     by_copy: dict[tuple[int, int], list[StoreHistory]] = defaultdict(list)
     task_index = {str(task.task_id): index for index, task in enumerate(group.tasks)}
     for store in stores:
         task, instance = task_index.get(store.task_id), group.instance_index.get(normal_process_id(store.process_id))
         if task is not None and instance is not None:
             by_copy[instance, task].append(store)
-    return {(task, instance): _whole_or_stores(found) for (instance, task), found in sorted(by_copy.items())}
+    return {
+        (task, instance): _whole_or_stores(copy_stores) for (instance, task), copy_stores in sorted(by_copy.items())
+    }
 
 
 def rates_of(
@@ -140,14 +141,18 @@ def rates_of(
 
     Rows about the whole task beat rows about its stores; what the group does not have is passed over.
     """
-    on_instance: dict[int, list[StoreHistory]] = defaultdict(list)
-    of_task: dict[int, list[StoreHistory]] = defaultdict(list)
-    for (task, instance), counting in by_seat(stores, group).items():
-        on_instance[instance] += counting
-        of_task[task] += counting
-    restored = {i: _restore_rate(found, ready_lag, most_intervals) for i, found in on_instance.items()}
-    restore = {i: rate for i, rate in restored.items() if rate is not None}
-    produce = {task: rate for task, found in of_task.items() if (rate := _produce_rate(found)) is not None}
+    stores_by_instance: dict[int, list[StoreHistory]] = defaultdict(list)
+    stores_by_task: dict[int, list[StoreHistory]] = defaultdict(list)
+    for (task, instance), copy_stores in by_seat(stores, group).items():
+        stores_by_instance[instance] += copy_stores
+        stores_by_task[task] += copy_stores
+    instance_rates = {
+        i: _restore_rate(histories, ready_lag, most_intervals) for i, histories in stores_by_instance.items()
+    }
+    restore = {i: rate for i, rate in instance_rates.items() if rate is not None}
+    produce = {
+        task: rate for task, histories in stores_by_task.items() if (rate := _produce_rate(histories)) is not None
+    }
     return Rates(
         restore=MappingProxyType({i: rate.per_second for i, rate in restore.items() if not rate.at_least}),
         restore_at_least=MappingProxyType({i: rate.per_second for i, rate in restore.items() if rate.at_least}),
@@ -162,24 +167,24 @@ def rates_of(
 def _nothing_in_time(history: LagHistory, captured_at_ms: int | None) -> FieldError:
     if history.earliest is None:
         return FieldError("", "has no row in the lag snapshots", "give lags of this application, or leave them out")
-    at = "no time" if captured_at_ms is None else format_time(captured_at_ms)
-    what = f"was captured at {at}, but its first lag row is of {history.earliest}"
-    return FieldError("", what, "give lags of that time, or widen --set lags.tolerance")
+    capture_time = "no time" if captured_at_ms is None else format_time(captured_at_ms)
+    problem = f"was captured at {capture_time}, but its first lag row is of {history.earliest}"
+    return FieldError("", problem, "give lags of that time, or widen --set lags.tolerance")
 
 
-def _read_rows(items: Sequence[HistoryRow], group: Group) -> tuple[list[LagRow], list[str]]:
-    """Return the rows, and what the rows that were dropped are about."""
+def _read_rows(history_rows: Sequence[HistoryRow], group: Group) -> tuple[list[LagRow], list[str]]:
+    """Return the rows, and the process ids of the rows that were dropped."""
     reader = LagRows(group)
     rows, left_out = [], []
-    for item in items:
-        place = _place(item)
-        if item.twice:
+    for history_row in history_rows:
+        place = _place(history_row)
+        if history_row.is_duplicate:
             raise FieldError(place, "is there twice with the same time", "keep one of them")
-        written = _typed(item, place)
+        lag_snapshot = _typed(history_row, place)
         try:
-            row = reader.read(written, place)
+            row = reader.read(lag_snapshot, place)
         except UnknownNameError as error:
-            left_out.append((written, error))
+            left_out.append((lag_snapshot, error))
             continue
         rows.append(row)
     newest = max(
@@ -191,10 +196,10 @@ def _read_rows(items: Sequence[HistoryRow], group: Group) -> tuple[list[LagRow],
     return rows, sorted({shown(row_left_out.process_id) for row_left_out, _ in left_out})
 
 
-def _typed(item: HistoryRow, place: str) -> LagSnapshot:
+def _typed(history_row: HistoryRow, place: str) -> LagSnapshot:
     try:
-        refuse_written(item.row)
-        return read_typed(LagSnapshot, item.row)
+        refuse_written(history_row.row)
+        return read_typed(LagSnapshot, history_row.row)
     except FieldError as error:
         raise error.inside(place) from None
 
@@ -203,28 +208,28 @@ def _at_ms(at_ms: int | None) -> int:
     return -1 if at_ms is None else at_ms
 
 
-def _place(item: HistoryRow) -> str:
-    row = item.row
-    about = ", ".join(f"{name} {shown(row[name])}" for name in ("task_id", "process_id", "store") if row.get(name))
-    return f"{item.file}: lag row of {about or 'nothing'}:"
+def _place(history_row: HistoryRow) -> str:
+    row = history_row.row
+    copy_name = ", ".join(f"{name} {shown(row[name])}" for name in ("task_id", "process_id", "store") if row.get(name))
+    return f"{history_row.file}: lag row of {copy_name or 'nothing'}:"
 
 
-def _held(group: Group, holdings: Sequence[Holding]) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
+def _assigned_seats(group: Group, holdings: Sequence[Holding]) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
     """Return the (task, instance) pairs that are active, and all that are assigned."""
     active: set[tuple[int, int]] = set()
-    assigned: set[tuple[int, int]] = set()
+    assigned_seats: set[tuple[int, int]] = set()
     for consumer, holding in enumerate(holdings):
         instance = group.instance_of[consumer]
         active.update((task, instance) for task in holding.active)
-        assigned.update((task, instance) for role in holding for task in role)
-    return active, assigned
+        assigned_seats.update((task, instance) for role in holding for task in role)
+    return active, assigned_seats
 
 
-def _notes(group: Group, gone: Sequence[str], deleted: Sequence[int], config: AssignmentConfig) -> list[Note]:
+def _notes(group: Group, departed_ids: Sequence[str], deleted: Sequence[int], config: AssignmentConfig) -> list[Note]:
     notes = []
-    if gone:
-        message = f"older lag rows of what the snapshot does not have were dropped: {gone[0]} first"
-        notes.append(Note("lag-of-departed", message, tuple(gone)))
+    if departed_ids:
+        message = f"older lag rows of what the snapshot does not have were dropped: {departed_ids[0]} first"
+        notes.append(Note("lag-of-departed", message, tuple(departed_ids)))
     if deleted:
         tasks = tuple(str(group.tasks[task].task_id) for task in sorted(set(deleted)))
         message = (
@@ -243,26 +248,30 @@ def _restore_rate(stores: Iterable[StoreHistory], ready_lag: int, most_intervals
     by_time: dict[int, list[Progress]] = defaultdict(list)
     elapsed_ms: dict[int, int] = {}
     for interval in (interval for store in stores for interval in store.intervals):
-        behind, left = interval.behind_before, interval.behind
-        if behind is None or left is None:
+        lag_before, lag_after = interval.lag_before, interval.lag
+        if lag_before is None or lag_after is None:
             continue
-        made = progress(behind, left, interval.written or 0, ready_lag)
-        if made is not None and made.records:
-            by_time[interval.at_ms].append(made)
+        copy_progress = progress(lag_before, lag_after, interval.written_records or 0, ready_lag)
+        if copy_progress is not None and copy_progress.records:
+            by_time[interval.at_ms].append(copy_progress)
             elapsed_ms[interval.at_ms] = max(interval.elapsed_ms, elapsed_ms.get(interval.at_ms, 0))
-    restored = [restored_by(by_time[at_ms], elapsed_ms[at_ms]) for at_ms in sorted(by_time)[-most_intervals:]]
-    return restore_rate([one for one in restored if one is not None])
+    rates = [restored_by(by_time[at_ms], elapsed_ms[at_ms]) for at_ms in sorted(by_time)[-most_intervals:]]
+    return restore_rate([rate for rate in rates if rate is not None])
 
 
 def _produce_rate(stores: Iterable[StoreHistory]) -> Measured | None:
     by_store: dict[str | None, list[float]] = defaultdict(list)
     for store in stores:
         by_store[store.store] += [
-            interval.written * 1000 / interval.elapsed_ms
+            records * 1000 / interval.elapsed_ms
             for interval in store.intervals
-            if interval.written is not None and interval.elapsed_ms > 0 and (interval.end_before or not interval.end)
+            if (records := interval.written_records) is not None
+            and interval.elapsed_ms > 0
+            and (interval.end_before or not interval.end)
         ]
-    rates = [rate for _, found in sorted(by_store.items(), key=str) if (rate := produce_rate(found)) is not None]
+    rates = [
+        rate for _, store_rates in sorted(by_store.items(), key=str) if (rate := produce_rate(store_rates)) is not None
+    ]
     if not rates:
         return None
     return Measured(math.fsum(rate.per_second for rate in rates), min(rate.intervals for rate in rates))

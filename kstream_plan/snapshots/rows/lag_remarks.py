@@ -1,4 +1,4 @@
-"""What a reader is told beside the figures of a lag history: who falls behind, who is silent, how to see more."""
+"""The remarks beside the figures of a lag history: instances that fall behind or are silent, and how to see more."""
 
 from __future__ import annotations
 
@@ -35,21 +35,23 @@ def instance_names(instances: Sequence[InstanceCourse]) -> dict[str, str]:
 
 
 def _warnings(course: LagCourse, names: Mapping[str, str]) -> Iterator[Note]:
-    behind = [instance for instance in course.instances if instance.most_behind is not None]
-    if behind:
-        who = name_list([f"{names[instance.process_id]} ({_copies_behind(instance)})" for instance in behind])
-        subjects = tuple(instance.process_id for instance in behind)
-        yield Note("copies-fall-behind", f"Copies fall behind on {who}", subjects)
+    lagging_instances = [instance for instance in course.instances if instance.most_behind is not None]
+    if lagging_instances:
+        instances_text = name_list(
+            [f"{names[instance.process_id]} ({_copies_behind(instance)})" for instance in lagging_instances]
+        )
+        subjects = tuple(instance.process_id for instance in lagging_instances)
+        yield Note("copies-fall-behind", f"Copies fall behind on {instances_text}", subjects)
     silent = [instance for instance in course.instances if instance.is_silent]
     if silent:
-        who = name_list(
+        instances_text = name_list(
             [f"{names[instance.process_id]} for {duration(course.until_ms - instance.heard_ms)}" for instance in silent]
         )
-        gone = "it may be gone, and its last lag counts"
+        consequence = "it may be gone, and its last lag counts"
         if len(silent) > 1:
-            gone = "they may be gone, and their last lags count"
+            consequence = "they may be gone, and their last lags count"
         subjects = tuple(instance.process_id for instance in silent)
-        yield Note("silent-instances", f"No reports from {who}: {gone}", subjects)
+        yield Note("silent-instances", f"No reports from {instances_text}: {consequence}", subjects)
 
 
 def _copies_behind(instance: InstanceCourse) -> str:

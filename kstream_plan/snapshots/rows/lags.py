@@ -44,7 +44,7 @@ class UnknownNameError(FieldError):
     def inside(self, outer: str) -> UnknownNameError:
         """Return the same error seen from further out."""
         error = super().inside(outer)
-        return UnknownNameError(error.path, error.what, error.fix)
+        return UnknownNameError(error.path, error.problem, error.fix)
 
 
 class LagRows:
@@ -60,11 +60,11 @@ class LagRows:
         self._task_index = {str(task.task_id): index for index, task in enumerate(group.tasks)}
         self._places: dict[tuple[int, int, str | None, int | None], str] = {}
 
-    def read(self, item: written.Lag | written.LagSnapshot, place: str) -> LagRow:
+    def read(self, written_lag: written.Lag | written.LagSnapshot, place: str) -> LagRow:
         """Read one row.
 
         Args:
-            item: the row.
+            written_lag: the row.
             place: where it is, for error messages.
 
         Raises:
@@ -72,7 +72,7 @@ class LagRows:
             FieldError: both ``lag`` and ``offset``, or neither; another row is about the same store at the same time.
         """
         try:
-            row = _read_lag_row(item, self._group, self._task_index, self._consumer_index)
+            row = _read_lag_row(written_lag, self._group, self._task_index, self._consumer_index)
             first = self._places.setdefault((row.task, row.instance, row.store, row.at_ms), place)
             if first is not place:
                 raise FieldError("", f"is about the same store of the same task as {first}", "keep one of them")
@@ -81,40 +81,42 @@ class LagRows:
         return row
 
 
-def read_lag_rows(items: Sequence[written.Lag], group: Group) -> list[LagRow]:
+def read_lag_rows(written_lags: Sequence[written.Lag], group: Group) -> list[LagRow]:
     """Read the ``lags`` of a snapshot, see :meth:`LagRows.read`."""
     rows = LagRows(group)
-    return [rows.read(item, f"lags[{number}]") for number, item in enumerate(items)]
+    return [rows.read(written_lag, f"lags[{number}]") for number, written_lag in enumerate(written_lags)]
 
 
 def _read_lag_row(
-    item: written.Lag | written.LagSnapshot,
+    written_lag: written.Lag | written.LagSnapshot,
     group: Group,
     task_index: Mapping[str, int],
     consumer_index: Mapping[str, int],
 ) -> LagRow:
-    instance = _known_instance(item.process_id, group)
-    task = task_index.get(item.task_id)
+    instance = _known_instance(written_lag.process_id, group)
+    task = task_index.get(written_lag.task_id)
     if task is None:
-        task = _known_task(item.task_id, group)
-    logged = item.logged is not False
-    if item.lag is not None and item.offset is not None:
-        raise FieldError("offset", f"is {item.offset} beside a lag of {item.lag}", "give lag or offset, not both")
-    if logged and item.lag is None and item.offset is None:
+        task = _known_task(written_lag.task_id, group)
+    logged = written_lag.logged is not False
+    if written_lag.lag is not None and written_lag.offset is not None:
+        raise FieldError(
+            "offset", f"is {written_lag.offset} beside a lag of {written_lag.lag}", "give lag or offset, not both"
+        )
+    if logged and written_lag.lag is None and written_lag.offset is None:
         raise FieldError("lag", "is missing, and so is offset", f"give one of them ({UNKNOWN} if it is not known)")
     row = LagRow(
         task,
         instance,
-        item.store,
-        item.lag,
-        item.offset,
-        item.end_offset,
-        _reporters(item.consumer_ids, group, instance, consumer_index),
+        written_lag.store,
+        written_lag.lag,
+        written_lag.offset,
+        written_lag.end_offset,
+        _reporters(written_lag.consumer_ids, group, instance, consumer_index),
         logged=logged,
     )
-    if isinstance(item, written.LagSnapshot):
-        return row._replace(restoring=item.restoring is True, at_ms=time_ms(item.captured_at))
-    return row._replace(reported_at_ms=time_ms(item.reported_at), source=item.source or LagSource.JOIN)
+    if isinstance(written_lag, written.LagSnapshot):
+        return row._replace(restoring=written_lag.restoring is True, at_ms=time_ms(written_lag.captured_at))
+    return row._replace(reported_at_ms=time_ms(written_lag.reported_at), source=written_lag.source or LagSource.JOIN)
 
 
 def _known_instance(process_id: str, group: Group) -> int:
@@ -130,8 +132,8 @@ def _known_instance(process_id: str, group: Group) -> int:
 def _known_task(name: str, group: Group) -> int:
     task = group.task_index.get(parsed_task_id("task_id", name))
     if task is None:
-        what = f"is {shown(name)}, which is not in tasks"
-        raise UnknownNameError("task_id", what, "add the task to tasks, or leave the row out")
+        problem = f"is {shown(name)}, which is not in tasks"
+        raise UnknownNameError("task_id", problem, "add the task to tasks, or leave the row out")
     return task
 
 
@@ -144,7 +146,7 @@ def _reporters(
     for position, name in enumerate(names):
         consumer = consumer_index.get(name)
         if consumer is None or consumer not in group.consumers_of[instance]:
-            what = f"is {shown(name)}, no consumer of {shown(group.instances[instance].process_id)}"
-            raise UnknownNameError(f"consumer_ids[{position}]", what, "name consumers of the instance that reported")
+            problem = f"is {shown(name)}, no consumer of {shown(group.instances[instance].process_id)}"
+            raise UnknownNameError(f"consumer_ids[{position}]", problem, "name consumers of the instance that reported")
         reporters.add(consumer)
     return tuple(sorted(reporters))

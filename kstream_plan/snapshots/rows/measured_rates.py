@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any, NamedTuple
 
-#: So many of the last intervals count: rates are those of now.
+#: How many of the last intervals count: rates are those of now.
 RECENT_INTERVALS = 10
 
-#: Rates over a time that is asked for are of so many intervals at most.
+#: The highest number of intervals for rates over a time that an option gives.
 INTERVALS_OVER = 60
 
 #: Shorter intervals measure their own edges: copies are read some seconds apart, and restore in batches.
@@ -27,7 +27,7 @@ class Restored(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A rate in records per second, measured in so many intervals; ``at_least``: each of them was only a bound."""
+    """A rate in records per second, and the number of its intervals; ``at_least``: each gave a lower bound only."""
 
     per_second: float
     intervals: int
@@ -45,16 +45,16 @@ class Progress(NamedTuple):
     goes_on: bool
 
 
-def progress(behind: int, left: int, written: int, ready_lag: int) -> Progress | None:
-    """Return what a copy restored that was so far ``behind`` and then had so much ``left``.
+def progress(lag_before: int, lag_after: int, written_records: int, ready_lag: int) -> Progress | None:
+    """Return what a copy restored whose lag went from ``lag_before`` to ``lag_after``.
 
-    ``written`` came to its changelogs meanwhile; with at most ``ready_lag`` to go it is ready. ``None``: it was ready
-    from the beginning, and only followed.
+    ``written_records`` came to its changelogs meanwhile; with a lag of at most ``ready_lag`` it is ready. ``None``: it
+    was ready from the beginning, and only followed.
     """
-    goes_on = left > ready_lag + written
-    if behind <= ready_lag and not goes_on:
+    goes_on = lag_after > ready_lag + written_records
+    if lag_before <= ready_lag and not goes_on:
         return None
-    return Progress(max(behind - left + written, 0), ended=left <= ready_lag, goes_on=goes_on)
+    return Progress(max(lag_before - lag_after + written_records, 0), ended=lag_after <= ready_lag, goes_on=goes_on)
 
 
 def restored_by(copies: Sequence[Progress], elapsed_ms: int) -> Restored | None:
@@ -76,16 +76,16 @@ def restore_rate(intervals: Sequence[Restored]) -> Measured | None:
     bounds = [interval.per_second for interval in intervals if interval.at_least and interval.per_second > 0]
     if not exact:
         return Measured(max(bounds), len(bounds), at_least=True) if bounds else None
-    counting = exact + [bound for bound in bounds if bound > median(exact)]
-    return Measured(median(counting), len(counting))
+    rates = exact + [bound for bound in bounds if bound > median(exact)]
+    return Measured(median(rates), len(rates))
 
 
 def produce_rate(intervals: Sequence[float]) -> Measured | None:
-    """Return the median of what was written to a task's changelogs, 0 where it was idle; ``None`` if nobody looked."""
+    """Return the median of the rates at which a task's changelogs grew, 0 if idle; ``None``: not measured."""
     return Measured(median(intervals), len(intervals)) if intervals else None
 
 
 def rate_fields(rate: Measured, source: str) -> dict[str, Any]:
-    """Return a rate as a snapshot's ``rates`` have it; ``source``: what it was measured by."""
-    found = {"records_per_second": rate.per_second, "intervals": rate.intervals, "source": source}
-    return found | {"at_least": True} if rate.at_least else found
+    """Return a rate as in the ``rates`` of a snapshot; ``source``: what it was measured by."""
+    fields = {"records_per_second": rate.per_second, "intervals": rate.intervals, "source": source}
+    return fields | {"at_least": True} if rate.at_least else fields

@@ -9,7 +9,7 @@ from typing import Any
 from kstream_plan.model import Note
 from kstream_plan.snapshots.rows.fields import Row
 
-#: So many restarts have to agree: a single new process id may be one lost disk.
+#: How many restarts have to agree: a single new process id may be one lost disk.
 _RESTARTS = 2
 
 
@@ -18,27 +18,27 @@ def with_stores_by_restarts(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
     ``StateDirectory.initializeProcessId`` keeps the id in the state directory, unless all stores are in memory: an
     instance that returns with another one has no state, for one of the two reasons. Instances are told apart by their
-    hosts; a host that runs several tells nothing.
+    hosts; a host that runs several does not count.
 
     Args:
-        rows: rows of one application in order of time (page ``snapshots``). What a row itself says of ``stores`` stays.
+        rows: rows of one application in order of time (page ``snapshots``). A row's own ``stores`` stay.
     """
     last: dict[str, tuple[str, frozenset[str]]] = {}
-    kept = lost = 0
-    result = []
+    kept_ids = new_ids = 0
+    rows_with_stores = []
     for row in rows:
         for host, (process_id, consumers) in _by_host(row).items():
             id_before, consumers_before = last.get(host, (process_id, consumers))
-            lost += process_id != id_before
-            kept += process_id == id_before and consumers.isdisjoint(consumers_before)
+            new_ids += process_id != id_before
+            kept_ids += process_id == id_before and consumers.isdisjoint(consumers_before)
             last[host] = (process_id, consumers)
-        is_lost = lost >= _RESTARTS and not kept
-        result.append({"stores": "in-memory", **row} if is_lost else dict(row))
-    return result
+        is_lost = new_ids >= _RESTARTS and not kept_ids
+        rows_with_stores.append({"stores": "in-memory", **row} if is_lost else dict(row))
+    return rows_with_stores
 
 
 def lost_state_notes(rows: Sequence[Row]) -> list[Note]:
-    """Return the warning that the newest of such rows tells of state that no restart kept; none if it does not."""
+    """Return the warning if the newest of such rows has state that no restart kept."""
     if not rows or rows[-1].get("stores") != "in-memory":
         return []
     message = (

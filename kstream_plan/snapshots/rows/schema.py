@@ -21,18 +21,18 @@ _FLAT: Mapping[Any, Type] = {str: "text", int: "integer", float: "number", bool:
 
 
 def _type(annotation: Any) -> Type:
-    """Return the type of what is annotated so; of an object by names it is the list that is equivalent."""
+    """Return the type of a field with this annotation; of an object by names, the equivalent list."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return "time" if TIME in annotation.__metadata__ else _type(arguments[0])
     if origin in (types.UnionType, Union):
-        return _type(next(each for each in reversed(arguments) if each is not type(None)))
+        return _type(next(inner_type for inner_type in reversed(arguments) if inner_type is not type(None)))
     if origin is tuple:
         return [_type(arguments[0])]
     if origin is Mapping:
         return "texts"
     if hasattr(annotation, "_fields"):
-        return {name: _type(each) for name, each in annotation.__annotations__.items()}
+        return {name: _type(inner_type) for name, inner_type in annotation.__annotations__.items()}
     return _FLAT.get(annotation, "text")
 
 
@@ -103,8 +103,8 @@ class _Misfit(NamedTuple):
     """A column of another type: its path (``tasks[].end_offset_sum``), what it is and what it must be."""
 
     path: str
-    found: str
-    wanted: str
+    actual_type: str
+    required_type: str
 
 
 class _NameError(Exception):
@@ -115,13 +115,13 @@ class _NameError(Exception):
         self.path, self.name = path, name
 
 
-def check_columns(columns: Mapping[str, Any], row: Mapping[str, Type], where: str) -> None:
+def check_columns(columns: Mapping[str, Any], row: Mapping[str, Type], file: str) -> None:
     """Check that a Parquet file's columns fit; what ``row`` does not name is ignored.
 
     Args:
         columns: a Spark schema, as its ``jsonValue()`` gives it.
         row: what a row must be.
-        where: the file, for the error message.
+        file: the file, for the error message.
 
     Raises:
         SnapshotError: a column of another type, or whose name differs in case only; whole numbers must be whole, also
@@ -130,51 +130,57 @@ def check_columns(columns: Mapping[str, Any], row: Mapping[str, Type], where: st
     try:
         misfit = _misfit(columns, row, "")
     except _NameError as error:
-        what = f"column {error.path} differs from {error.name} in case only"
-        raise SnapshotError(what, where=where, fix=f"rename it to {error.name}") from None
+        problem = f"column {error.path} differs from {error.name} in case only"
+        raise SnapshotError(problem, where=file, fix=f"rename it to {error.name}") from None
     if misfit is not None:
-        what = f"column {misfit.path} is of type {misfit.found}, where {misfit.wanted} must be"
-        raise SnapshotError(what, where=where, fix="write the Parquet file with that type")
+        problem = f"column {misfit.path} is of type {misfit.actual_type}, where {misfit.required_type} must be"
+        raise SnapshotError(problem, where=file, fix="write the Parquet file with that type")
 
 
-def _misfit(found: Any, wanted: Type, path: str) -> _Misfit | None:
-    if found in ("void", _ALL_NULL):
+def _misfit(actual_type: Any, required_type: Type, path: str) -> _Misfit | None:
+    if actual_type in ("void", _ALL_NULL):
         return None
-    if isinstance(wanted, str):
-        return _settings_misfit(found, path) if wanted in ("settings", "texts") else _flat_misfit(found, wanted, path)
-    if isinstance(wanted, list):
-        if not isinstance(found, dict) or found["type"] != "array":
-            return _Misfit(path, _spelt(found), "a list")
-        return _misfit(found["elementType"], wanted[0], f"{path}[]")
-    if not isinstance(found, dict) or found["type"] != "struct":
-        return _Misfit(path, _spelt(found), "a struct")
-    fields = {field["name"]: field["type"] for field in found["fields"]}
-    otherwise = next((name for name in fields if name not in wanted and name.lower() in wanted), None)
-    if otherwise is not None:
-        raise _NameError(f"{path}.{otherwise}" if path else otherwise, otherwise.lower())
+    if isinstance(required_type, str):
+        return (
+            _settings_misfit(actual_type, path)
+            if required_type in ("settings", "texts")
+            else _flat_misfit(actual_type, required_type, path)
+        )
+    if isinstance(required_type, list):
+        if not isinstance(actual_type, dict) or actual_type["type"] != "array":
+            return _Misfit(path, _spelt(actual_type), "a list")
+        return _misfit(actual_type["elementType"], required_type[0], f"{path}[]")
+    if not isinstance(actual_type, dict) or actual_type["type"] != "struct":
+        return _Misfit(path, _spelt(actual_type), "a struct")
+    fields = {field["name"]: field["type"] for field in actual_type["fields"]}
+    misspelt_name = next((name for name in fields if name not in required_type and name.lower() in required_type), None)
+    if misspelt_name is not None:
+        raise _NameError(f"{path}.{misspelt_name}" if path else misspelt_name, misspelt_name.lower())
     misfits = (
-        _misfit(fields[name], wanted[name], f"{path}.{name}" if path else name) for name in wanted if name in fields
+        _misfit(fields[name], required_type[name], f"{path}.{name}" if path else name)
+        for name in required_type
+        if name in fields
     )
     return next(filter(None, misfits), None)
 
 
-def _flat_misfit(found: Any, wanted: str, path: str) -> _Misfit | None:
-    if isinstance(found, str) and found in _FITTING[wanted]:
+def _flat_misfit(actual_type: Any, required_type: str, path: str) -> _Misfit | None:
+    if isinstance(actual_type, str) and actual_type in _FITTING[required_type]:
         return None
-    return _Misfit(path, _spelt(found), _WANTED[wanted])
+    return _Misfit(path, _spelt(actual_type), _WANTED[required_type])
 
 
-def _settings_misfit(found: Any, path: str) -> _Misfit | None:
+def _settings_misfit(actual_type: Any, path: str) -> _Misfit | None:
     """Settings and tags come as a map or as a struct; whole numbers must be whole there too."""
-    if isinstance(found, dict) and found["type"] == "map":
-        fits = found["valueType"] in _FITTING["text"] | _FITTING["integer"]
-        return None if fits else _Misfit(f"{path}.*", _spelt(found["valueType"]), "string or long")
-    if not isinstance(found, dict) or found["type"] != "struct":
-        return _Misfit(path, _spelt(found), "a map or a struct")
-    numbers = (field for field in found["fields"] if field["name"] in RANGES)
+    if isinstance(actual_type, dict) and actual_type["type"] == "map":
+        fits = actual_type["valueType"] in _FITTING["text"] | _FITTING["integer"]
+        return None if fits else _Misfit(f"{path}.*", _spelt(actual_type["valueType"]), "string or long")
+    if not isinstance(actual_type, dict) or actual_type["type"] != "struct":
+        return _Misfit(path, _spelt(actual_type), "a map or a struct")
+    numbers = (field for field in actual_type["fields"] if field["name"] in RANGES)
     misfits = (_flat_misfit(field["type"], "integer", f"{path}.{field['name']}") for field in numbers)
     return next(filter(None, misfits), None)
 
 
-def _spelt(found: Any) -> str:
-    return found if isinstance(found, str) else str(found["type"])
+def _spelt(column_type: Any) -> str:
+    return column_type if isinstance(column_type, str) else str(column_type["type"])

@@ -54,7 +54,7 @@ _FORMAT_VERSION = re.compile(r"(\d+)(?:\.\d+)*", re.ASCII)
 
 def snapshot_from_row(
     row: Row,
-    where: str,
+    source: str,
     *,
     lags: LagHistory | None = None,
     lags_as_reported: bool = False,
@@ -64,8 +64,8 @@ def snapshot_from_row(
 
     Args:
         row: an object of the assignment-snapshot schema, as ``json.loads`` gives it; unknown fields are ignored.
-        where: what the row comes from, a file's path for instance; error messages begin with it.
-        lags: what lag snapshots say, instead of the row's own ``lags``.
+        source: what the row comes from, a file's path for instance; error messages begin with it.
+        lags: the lag history, instead of the row's own ``lags``.
         lags_as_reported: take a copy that was caught up at the last join for as far behind as it looks by now.
         config_as_text: the settings' values are text (a Parquet map from text to text).
 
@@ -78,15 +78,15 @@ def snapshot_from_row(
     try:
         return _read(_typed(row), lags, lags_as_reported, config_as_text)
     except FieldError as error:
-        raise snapshot_error(error, where, row.get("application_id")) from None
+        raise snapshot_error(error, source, row.get("application_id")) from None
 
 
 def lags_wanted(row: Row, until_us: int | None, rates_over_ms: int | None) -> LagsWanted:
-    """Return what is to be known of the lags of a row, until a time, with rates over a time.
+    """Return which lags are needed for a row, until a time, with rates over a time.
 
-    What is wrong with the row is found when it is read.
+    Errors of the row are raised when it is read.
     """
-    wanted = LagsWanted(until_us).over(rates_over_ms or 0)
+    request = LagsWanted(until_us).extended_to(rates_over_ms or 0)
     try:
         typed = _typed(row)
         config, _ = read_config(typed.config or {})
@@ -95,43 +95,43 @@ def lags_wanted(row: Row, until_us: int | None, rates_over_ms: int | None) -> La
         members = _group_of(typed.application_id, task_rows, instances)
         holdings = read_holdings(typed.instances, members)
     except FieldError:
-        return wanted
-    with_state = {str(task.task_id) for task in task_rows if task.stateful or task.changelog_partitions}
-    with_state |= {str(task.task_id) for task in task_rows if task.stateful is None and task.end_offset_sum}
-    held = [
+        return request
+    stateful_ids = {str(task.task_id) for task in task_rows if task.stateful or task.changelog_partitions}
+    stateful_ids |= {str(task.task_id) for task in task_rows if task.stateful is None and task.end_offset_sum}
+    role_seats = [
         (role, (members.instances[members.instance_of[consumer]].process_id, task_id))
         for consumer, holding in enumerate(holdings)
         for role, tasks in (("active", holding.active), ("standby", (*holding.standby, *holding.warmup)))
         for task in tasks
-        if (task_id := str(members.tasks[task].task_id)) in with_state
+        if (task_id := str(members.tasks[task].task_id)) in stateful_ids
     ]
-    return wanted.over(config.state_cleanup_delay_ms)._replace(
-        active=frozenset(seat for role, seat in held if role == "active"),
-        standby=frozenset(seat for role, seat in held if role == "standby"),
+    return request.extended_to(config.state_cleanup_delay_ms)._replace(
+        active=frozenset(seat for role, seat in role_seats if role == "active"),
+        standby=frozenset(seat for role, seat in role_seats if role == "standby"),
     )
 
 
-def snapshot_error(error: FieldError, where: str, application_id: object = None) -> SnapshotError:
+def snapshot_error(error: FieldError, source: str, application_id: object = None) -> SnapshotError:
     """Return the error with its whole place: file, application, field."""
-    places = [printable(where)] if where else []
+    places = [printable(source)] if source else []
     if application_id is not None:
         places.append(f"application {shown(application_id)}")
-    what = f"{printable(error.path)} {error.what}" if error.path else error.what
+    problem = f"{printable(error.path)} {error.problem}" if error.path else error.problem
     known_id = application_id if isinstance(application_id, str) else None
-    return SnapshotError(what, where=": ".join(places), fix=error.fix, application_id=known_id)
+    return SnapshotError(problem, where=": ".join(places), fix=error.fix, application_id=known_id)
 
 
 def _typed(row: Row) -> written.Snapshot:
-    """Return a row as its type; what is something else, or of another version, is refused first.
+    """Return a row as its type.
 
     Raises:
-        FieldError: it is, or a field is of the wrong type or out of range.
+        FieldError: it is no snapshot, or of another version; a field is of the wrong type or out of range.
     """
     refuse_written(row)
     if row and not row.keys() & _OF_A_SNAPSHOT:
-        what = f"is JSON of something else, not a snapshot: it has {name_list(sorted(map(shown, row)), 1)}"
+        problem = f"is JSON of something else, not a snapshot: it has {name_list(sorted(map(shown, row)), 1)}"
         fix = "make a snapshot with kstream-plan snapshot; kstream-plan schema snapshot says what it has"
-        raise FieldError("", what, fix)
+        raise FieldError("", problem, fix)
     _check_format_version(row)
     return read_typed(written.Snapshot, with_names(row))
 
@@ -206,8 +206,8 @@ def _read(row: written.Snapshot, lags: LagHistory | None, lags_as_reported: bool
         ),
         assumptions=(*assumptions, *(() if streams else no_settings(settings, config))),
         coverage=coverage(reports, held_now, group, captured_at_ms),
-        measured_lags=_from(LagSource.METRICS, reports) - _from(LagSource.JOIN, reports),
-        least_lags=_from(LagSource.METRICS_AT_LEAST, reports) | told_in_part(reports, tasks),
+        measured_lags=_seats_from(LagSource.METRICS, reports) - _seats_from(LagSource.JOIN, reports),
+        least_lags=_seats_from(LagSource.METRICS_AT_LEAST, reports) | told_in_part(reports, tasks),
         input_lags=MappingProxyType({n: row.input_lag for n, row in enumerate(task_rows) if row.input_lag}),
         decision=decision,
         known_until_ms=_until_ms("known_until", row.known_until, captured_at_ms),
@@ -237,43 +237,45 @@ def _read(row: written.Snapshot, lags: LagHistory | None, lags_as_reported: bool
 
 
 def _check_stateless(lag_rows: Sequence[LagRow], task_rows: Sequence[TaskRow]) -> None:
-    """Check that no task that is said to have no state has any.
+    """Check that no task with ``stateful: false`` has state.
 
     Raises:
-        FieldError: one has.
+        FieldError: a lag row has records of one.
     """
     for lag in lag_rows:
         records = max(lag.lag or 0, lag.offset or 0, lag.end_offset or 0)
         if task_rows[lag.task].stateful is False and lag.logged and records > 0:
-            what = f"tell of {records:,} records of task {task_rows[lag.task].task_id}, which tasks say has no state"
-            raise FieldError("lags", what, 'write "stateful": true, or leave the row out')
+            problem = f"tell of {records:,} records of task {task_rows[lag.task].task_id}, which tasks say has no state"
+            raise FieldError("lags", problem, 'write "stateful": true, or leave the row out')
 
 
 def _check_ends(reports: Reports, task_rows: Sequence[TaskRow], limit: int) -> None:
-    """Check that no copy is said to be far behind in changelogs that are said to be within the limit as a whole.
+    """Check that no lag is above the limit where the whole changelogs are within it.
 
     Raises:
-        FieldError: one is.
+        FieldError: a lag is.
     """
     for (task, _), rows in reports.items():
-        whole, behind = task_rows[task].end_offset_sum, sum(row.lag or 0 for row in rows if (row.lag or 0) > 0)
-        if whole is not None and whole <= limit < behind:
+        whole, copy_lag = task_rows[task].end_offset_sum, sum(row.lag or 0 for row in rows if (row.lag or 0) > 0)
+        if whole is not None and whole <= limit < copy_lag:
             task_id = task_rows[task].task_id
-            what = f"say that a copy of task {task_id} is {behind:,} records behind, and tasks that it has {whole:,}"
-            raise FieldError("lags", what, "give both of one time")
+            problem = (
+                f"say that a copy of task {task_id} is {copy_lag:,} records behind, and tasks that it has {whole:,}"
+            )
+            raise FieldError("lags", problem, "give both of one time")
 
 
 def _measuring_failed(row: written.Snapshot, reports: Reports, holdings: Sequence[Holding]) -> bool:
-    """Tell whether measuring was asked for, and no copy was measured: rates from metrics alone tell that, too."""
-    measured = any(row.source is not LagSource.JOIN for rows in reports.values() for row in rows)
-    if measured or not any(held.standby or held.warmup for held in holdings):
+    """Tell whether lags were to be measured and none was: rates from metrics alone show that, too."""
+    is_measured = any(row.source is not LagSource.JOIN for rows in reports.values() for row in rows)
+    if is_measured or not any(holding.standby or holding.warmup for holding in holdings):
         return False
     rates = row.rates or written.Rates()
     sources = {rate.source for rate in rates.produce or ()} | {rate.source for rate in rates.restore or ()}
     return "metrics" in sources or row.measuring_failed is True
 
 
-def _from(source: LagSource, reports: Reports) -> frozenset[tuple[int, int]]:
+def _seats_from(source: LagSource, reports: Reports) -> frozenset[tuple[int, int]]:
     return frozenset(seat for seat, rows in reports.items() for row in rows if row.source is source)
 
 
@@ -282,17 +284,17 @@ def _until_ms(key: str, text: str | None, captured_at_ms: int | None) -> int:
     if until_ms is None or captured_at_ms is None:
         return 0
     if until_ms < captured_at_ms:
-        what = f"is {shown(text)}, before captured_at"
-        raise FieldError(key, what, "give a time at or after captured_at")
+        problem = f"is {shown(text)}, before captured_at"
+        raise FieldError(key, problem, "give a time at or after captured_at")
     return until_ms - captured_at_ms
 
 
 def _seen_until_ms(row: written.Snapshot, reports: Reports, captured_at_ms: int | None) -> int:
-    """Return until when who runs what was seen; a row with measured lags may be known longer by a scrape alone."""
-    measured = any(row.source is not LagSource.JOIN for rows in reports.values() for row in rows)
+    """Return until when the assignment was seen; of a row with measured lags a scrape alone may be later."""
+    is_measured = any(row.source is not LagSource.JOIN for rows in reports.values() for row in rows)
     known_ms = _until_ms("known_until", row.known_until, captured_at_ms)
-    is_told = measured or row.seen_until is not None
-    return min(known_ms, _until_ms("seen_until", row.seen_until, captured_at_ms)) if is_told else known_ms
+    has_seen_until = is_measured or row.seen_until is not None
+    return min(known_ms, _until_ms("seen_until", row.seen_until, captured_at_ms)) if has_seen_until else known_ms
 
 
 def _of_newer(row: written.Snapshot) -> tuple[Note, ...]:
@@ -310,25 +312,25 @@ def _streams_version(row: written.Snapshot) -> str | None:
 
 
 def _reported_ms(
-    reports: Reports, captured_at_ms: int | None, decision: KnownDecision | None, of_stores: Callable[[list[int]], int]
+    reports: Reports, captured_at_ms: int | None, decision: KnownDecision | None, pick_time: Callable[[list[int]], int]
 ) -> dict[tuple[int, int], int]:
-    """Return when the lag of each seat (task, instance) was reported, of its stores this time, where one is known.
+    """Return when the lag of each seat (task, instance) was reported: ``pick_time`` of the times of its stores.
 
-    A store without a time is as old as the decision, or as the snapshot; none where that is unknown.
+    A store without a time is as old as the decision, or as the snapshot. A seat without any known time is left out.
     """
-    found = {}
+    reported_ms = {}
     decided_ms = 0 if decision is None else decision.at_ms
     for seat, rows in reports.items():
         times = [row.at_ms if row.reported_at_ms is None else row.reported_at_ms for row in rows]
-        known = [time for time in times if time is not None]
-        if captured_at_ms is None or not known:
+        known_times = [time for time in times if time is not None]
+        if captured_at_ms is None or not known_times:
             continue
-        times_ms = [time - captured_at_ms for time in known]
-        if len(known) == len(times):
-            found[seat] = of_stores(times_ms)
+        times_ms = [time - captured_at_ms for time in known_times]
+        if len(known_times) == len(times):
+            reported_ms[seat] = pick_time(times_ms)
         elif decided_ms is not None:
-            found[seat] = of_stores([*times_ms, min(0, decided_ms)])
-    return found
+            reported_ms[seat] = pick_time([*times_ms, min(0, decided_ms)])
+    return reported_ms
 
 
 def _undated(reports: Reports, captured_at_ms: int | None, *, of_lag_files: bool) -> frozenset[tuple[int, int]]:
@@ -358,15 +360,15 @@ def _check_format_version(row: Row) -> None:
     if match is None:
         raise FieldError("format_version", f"is {shown(version)}, not a version", f'write "{FORMAT_MAJOR}.0"')
     if match[1].lstrip("0") != str(FORMAT_MAJOR):
-        what = f"is {shown(version)}; this program reads {FORMAT_MAJOR}.x"
-        raise FieldError("format_version", what, "use a program of that version, or capture the snapshot anew")
+        problem = f"is {shown(version)}; this program reads {FORMAT_MAJOR}.x"
+        raise FieldError("format_version", problem, "use a program of that version, or capture the snapshot anew")
 
 
 def _group_protocol(row: written.Snapshot) -> str:
     protocol = (row.group_protocol or "classic").lower()
     if protocol not in ("classic", "streams", "connect"):
-        what, fix = f"is {shown(protocol)}, which Kafka Streams does not use", 'write "classic" or "streams"'
-        raise FieldError("group_protocol", what, fix)
+        problem, fix = f"is {shown(protocol)}, which Kafka Streams does not use", 'write "classic" or "streams"'
+        raise FieldError("group_protocol", problem, fix)
     return protocol
 
 

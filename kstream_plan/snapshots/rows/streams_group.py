@@ -36,7 +36,7 @@ _MOST = 2**31 - 1
 _RELEASE = re.compile(r"(\d{1,4}\.\d{1,4})(?:[.-].*)?", re.ASCII)
 
 
-def read_group_config(given: Mapping[str, Any], *, as_text: bool = False) -> tuple[AssignmentConfig, list[Note]]:
+def read_group_config(settings: Mapping[str, Any], *, as_text: bool = False) -> tuple[AssignmentConfig, list[Note]]:
     """Read the ``config`` of a streams group: the group's own settings, by the brokers' names; defaults are theirs.
 
     Returns:
@@ -49,13 +49,13 @@ def read_group_config(given: Mapping[str, Any], *, as_text: bool = False) -> tup
     values: dict[str, int] = {}
     notes = []
     for name, (field, default, low, high) in GROUP_SETTINGS.items():
-        value = given.get(name)
+        value = settings.get(name)
         value = number_from_text(value) if as_text else value
         values[field] = default if value is None else _setting(name, value, low, high)
         if not low <= values[field] <= high:
             message = f"config.{name} is {values[field]}: brokers take {low} to {high} unless their limits are changed"
             notes.append(Note("unusual-group-setting", message, (name,)))
-    for key in sorted(set(given).difference(GROUP_SETTINGS, DECIDING_IN_STREAMS_GROUPS)):
+    for key in sorted(set(settings).difference(GROUP_SETTINGS, DECIDING_IN_STREAMS_GROUPS)):
         if key in CONFIG_NAMES:
             message = f"config.{key} is a setting of the application: it has no effect in a streams group"
             notes.append(Note("no-effect-in-streams-group", message, (key,)))
@@ -65,41 +65,41 @@ def read_group_config(given: Mapping[str, Any], *, as_text: bool = False) -> tup
 
 
 def read_broker_group(row: written.Snapshot, group: Group, generation: int, captured_at_ms: int | None) -> BrokerGroup:
-    """Read what the broker knows of the group beside who holds what.
+    """Read what the broker knows of the group beside the tasks of each member.
 
     Raises:
-        FieldError: no release of brokers that is known, positions that are no order, or what is to be held is missing
-            though the group is not Stable.
+        FieldError: the release of the brokers is unknown, the positions are no order, or a target is missing though
+            the group is not Stable.
     """
     state, target_at_ms = row.group_state, time_ms(row.target_at)
     if None not in (target_at_ms, captured_at_ms) and target_at_ms > captured_at_ms:  # type: ignore[operator]
-        what = f"is {shown(row.target_at)}, after captured_at"
-        raise FieldError("target_at", what, "give the time that the newest target was computed at, or leave it out")
+        problem = f"is {shown(row.target_at)}, after captured_at"
+        raise FieldError("target_at", problem, "give the time that the newest target was computed at, or leave it out")
     target_epoch = generation if row.target_epoch is None else row.target_epoch
     if target_epoch > generation:
-        what = f"is {target_epoch}, and the group's own (generation) is {generation}"
-        raise FieldError("target_epoch", what, "give the epoch that the newest target was computed at")
-    known = _broker_version(row.broker_version)
+        problem = f"is {target_epoch}, and the group's own (generation) is {generation}"
+        raise FieldError("target_epoch", problem, "give the epoch that the newest target was computed at")
+    broker_version = _broker_version(row.broker_version)
     _check_state(state)
     _check_tasks(group)
-    found, positions = [], []
+    members, positions = [], []
     stable = _is_stable(state) and target_epoch == generation
     for number, instance in enumerate(row.instances):
         process_id = normal_process_id(instance.process_id)
-        for place, seat in enumerate(instance.consumers or ()):
+        for position, consumer_row in enumerate(instance.consumers or ()):
             try:
-                found.append(_member(seat, process_id, group, target_epoch, known, stable=stable))
-                positions.append(seat.position)
+                members.append(_member(consumer_row, process_id, group, target_epoch, broker_version, stable=stable))
+                positions.append(consumer_row.position)
             except FieldError as error:
-                raise error.inside(f"instances[{number}].consumers[{place}]") from None
-    _check_targets(found, group)
+                raise error.inside(f"instances[{number}].consumers[{position}]") from None
+    _check_targets(members, group)
     return BrokerGroup(
-        broker_version=known,
+        broker_version=broker_version,
         group_epoch=generation,
         target_epoch=target_epoch,
         target_age_ms=None if None in (target_at_ms, captured_at_ms) else captured_at_ms - target_at_ms,  # type: ignore[operator]
         state=state,
-        members=tuple(_in_table_order(found, positions)),
+        members=tuple(_in_table_order(members, positions)),
         ordered=None not in positions,
         tells_state=state is not None or _tells_arrival(row),
     )
@@ -107,26 +107,28 @@ def read_broker_group(row: written.Snapshot, group: Group, generation: int, capt
 
 def _tells_arrival(row: written.Snapshot) -> bool:
     """Tell whether a row has all epochs and targets, so that it shows itself whether its members have arrived."""
-    seats = [seat for instance in row.instances for seat in instance.consumers or ()]
-    all_told = all(seat.target is not None and seat.member_epoch is not None for seat in seats)
-    return row.target_epoch is not None and all_told
+    consumer_rows = [consumer_row for instance in row.instances for consumer_row in instance.consumers or ()]
+    all_known = all(
+        consumer_row.target is not None and consumer_row.member_epoch is not None for consumer_row in consumer_rows
+    )
+    return row.target_epoch is not None and all_known
 
 
 def _check_state(state: str | None) -> None:
     if state is None or state.lower() in _WITH_MEMBERS:
         return
     if state.lower() in _WITHOUT_MEMBERS:
-        what = f"is {shown(state)}, but there are members"
-        raise FieldError("group_state", what, "describe the group while it runs")
+        problem = f"is {shown(state)}, but there are members"
+        raise FieldError("group_state", problem, "describe the group while it runs")
     raise FieldError("group_state", f"is {shown(state)}, which no streams group is", "write Stable or Reconciling, say")
 
 
 def group_notes(memory: BrokerGroup, group: Group, holdings: Sequence[Holding]) -> Iterator[Note]:
-    """Warn of brokers that deal out nothing, of what cannot all be true of a group, and of what nobody is to run.
+    """Warn of brokers that assign nothing, of contradictions in the group, and of tasks without an owner.
 
     Raises:
-        FieldError: what a member gives up is somebody's, or a target that members are still on their way to gives a
-            task to nobody.
+        FieldError: a task that a member revokes has an owner, or a target that members have not reached leaves out a
+            task.
     """
     if (memory.state or "").lower() == _NOT_READY:
         message = (
@@ -141,32 +143,36 @@ def group_notes(memory: BrokerGroup, group: Group, holdings: Sequence[Holding]) 
         )
         yield Note(STATE_UNKNOWN, message)
     names = [str(task.task_id) for task in group.tasks]
-    held = {
-        of: TaskNames(*(tuple(sorted(names[task] for task in role)) for role in (holding.active, holding.standby)))
-        for of, holding in zip(group.consumer_ids, holdings, strict=True)
+    held_tasks = {
+        member_id: TaskNames(
+            *(tuple(sorted(names[task] for task in role)) for role in (holding.active, holding.standby))
+        )
+        for member_id, holding in zip(group.consumer_ids, holdings, strict=True)
     }
-    _check_revoking(memory.members, held)
-    members = tuple(of.member_id for of in memory.members if _contradicts(of, held[of.member_id], memory))
+    _check_revoking(memory.members, held_tasks)
+    members = tuple(
+        member.member_id for member in memory.members if _contradicts(member, held_tasks[member.member_id], memory)
+    )
     if members:
-        who, is_ = ", ".join(members), "is" if len(members) == 1 else "are"
-        told = (
+        is_, holds = ("is", "it holds is") if len(members) == 1 else ("are", "they hold is")
+        state_text = (
             f"the group is said to be {memory.state}" if memory.state else "no group_state says otherwise than Stable"
         )
         if not _is_stable(memory.state):
-            told = f"{is_} said to be STABLE"
+            state_text = f"{is_} said to be STABLE"
         message = (
-            f"{who}: {told}, but what {'it holds is' if len(members) == 1 else 'they hold is'} not what a target "
-            "gives that all members have reached. The group was described at two moments, or the row was edited: what "
-            "follows, and how long that takes, is uncertain. Describe the group again"
+            f"{', '.join(members)}: {state_text}, but what {holds} not what a target gives that all members have "
+            "reached. The group was described at two moments, or the row was edited: what follows, and how long that "
+            "takes, is uncertain. Describe the group again"
         )
         yield Note(CONTRADICTORY, message, members)
-    dealt_out = {task for of in memory.members for task in of.target.active}
+    dealt_out = {task for member in memory.members for task in member.target.active}
     left_out = tuple(name for name in names if name not in dealt_out)
     if left_out and memory.group_epoch == memory.target_epoch:
-        if not all(_arrived(of, held[of.member_id], memory) for of in memory.members):
-            what = f"gives {shown(left_out[0])} to no member, though it is the newest target"
+        if not all(_arrived(member, held_tasks[member.member_id], memory) for member in memory.members):
+            problem = f"gives {shown(left_out[0])} to no member, though it is the newest target"
             fix = "give what each member is to hold, or describe the group again once it is Stable"
-            raise FieldError("instances[].consumers[].target", what, fix)
+            raise FieldError("instances[].consumers[].target", problem, fix)
         message = (
             f"{', '.join(left_out)}: unassigned, and in no target: the "
             "brokers know fewer tasks by now, or the row is not whole. What follows counts from a target that has all"
@@ -175,7 +181,7 @@ def group_notes(memory: BrokerGroup, group: Group, holdings: Sequence[Holding]) 
 
 
 def no_epochs(group_id: str) -> Note:
-    """Return the warning of a group of which no epoch is known."""
+    """Return the warning of a group whose epochs are unknown."""
     message = (
         "No epoch of the group or its members is known, as in tables without --verbose: whether the members follow the "
         f"newest target is unknown. Save what kafka-streams-groups.sh --describe --group {printable(group_id)} "
@@ -184,20 +190,20 @@ def no_epochs(group_id: str) -> Note:
     return Note(NO_EPOCHS, message)
 
 
-def _arrived(member: BrokerMember, held: TaskNames, group: BrokerGroup) -> bool:
-    """Tell whether a member is where the newest target has it."""
-    there = member.epoch == group.target_epoch and member.state in (None, "STABLE")
-    return there and member.target == held
+def _arrived(member: BrokerMember, held_tasks: TaskNames, group: BrokerGroup) -> bool:
+    """Tell whether a member has reached the newest target."""
+    has_reached_target = member.epoch == group.target_epoch and member.state in (None, "STABLE")
+    return has_reached_target and member.target == held_tasks
 
 
 def _is_stable(state: str | None) -> bool:
-    """Tell whether a group is told to be Stable; one that tells nothing counts as such."""
+    """Tell whether a group is Stable; one without a state counts as Stable."""
     return state is None or state.lower() == _STABLE
 
 
-def _contradicts(member: BrokerMember, held: TaskNames, group: BrokerGroup) -> bool:
-    """Tell whether a member is not where it, or its group, says."""
-    arrived = _arrived(member, held, group)
+def _contradicts(member: BrokerMember, held_tasks: TaskNames, group: BrokerGroup) -> bool:
+    """Tell whether a member's tasks contradict its state, or its group's."""
+    arrived = _arrived(member, held_tasks, group)
     if _is_stable(group.state):
         return not arrived
     return member.state == "STABLE" and member.epoch == group.target_epoch and not arrived
@@ -210,9 +216,9 @@ def _broker_version(text: str | None) -> str:
         )
     match = _RELEASE.fullmatch(text)
     if match is None or match[1] not in BROKER_VERSIONS:
-        known = ", ".join(BROKER_VERSIONS)
-        what = f"is {shown(text)}; streams groups of other brokers than {known} are not modelled"
-        raise FieldError("broker_version", what, f"give the release of the brokers, if it is one of {known}")
+        versions = ", ".join(BROKER_VERSIONS)
+        problem = f"is {shown(text)}; streams groups of other brokers than {versions} are not modelled"
+        raise FieldError("broker_version", problem, f"give the release of the brokers, if it is one of {versions}")
     return match[1]
 
 
@@ -221,75 +227,83 @@ def _check_tasks(group: Group) -> None:
     places: dict[str, int] = {}
     stateful: dict[str, bool] = {}
     for task in group.tasks:
-        of, partition = task.task_id.group, getattr(task.task_id, "partition", 0)
+        subtopology, partition = task.task_id.group, getattr(task.task_id, "partition", 0)
         if getattr(task.task_id, "topology_name", None) is not None:
-            what = f"holds {shown(str(task.task_id))}, but streams groups have no named topologies"
-            raise FieldError("tasks", what, "write subtopology_partition as in 0_3")
-        if partition != places.get(of, 0):
-            what = f"holds {shown(str(task.task_id))} and not {shown(f'{of}_{places.get(of, 0)}')}"
-            raise FieldError("tasks", what, "give all tasks of every subtopology: the broker assigns all of them")
-        places[of] = partition + 1
-        if stateful.setdefault(of, task.stateful) != task.stateful:
-            what = f"gives {shown(str(task.task_id))} another stateful than {shown(f'{of}_0')}"
-            raise FieldError("tasks", what, "all tasks of a subtopology have state, or none")
+            problem = f"holds {shown(str(task.task_id))}, but streams groups have no named topologies"
+            raise FieldError("tasks", problem, "write subtopology_partition as in 0_3")
+        if partition != places.get(subtopology, 0):
+            problem = f"holds {shown(str(task.task_id))} and not {shown(f'{subtopology}_{places.get(subtopology, 0)}')}"
+            raise FieldError("tasks", problem, "give all tasks of every subtopology: the broker assigns all of them")
+        places[subtopology] = partition + 1
+        if stateful.setdefault(subtopology, task.stateful) != task.stateful:
+            problem = f"gives {shown(str(task.task_id))} another stateful than {shown(f'{subtopology}_0')}"
+            raise FieldError("tasks", problem, "all tasks of a subtopology have state, or none")
 
 
 def _member(
-    seat: written.Consumer, process_id: str, group: Group, target_epoch: int, broker_version: str, *, stable: bool
+    consumer_row: written.Consumer,
+    process_id: str,
+    group: Group,
+    target_epoch: int,
+    broker_version: str,
+    *,
+    stable: bool,
 ) -> BrokerMember:
-    if seat.group_instance_id is not None and not BROKER_VERSIONS[broker_version]:
-        what = f"is {shown(seat.group_instance_id)}, but brokers of {broker_version} refuse static members"
-        raise FieldError("group_instance_id", what, "leave it out, or give the brokers' release if it is 4.4")
-    _no_warmups(seat)
-    current = TaskNames(*(tuple(sorted(getattr(seat, role) or ())) for role in TaskNames._fields))
-    target = _roles(seat.target, "target", group)
+    if consumer_row.group_instance_id is not None and not BROKER_VERSIONS[broker_version]:
+        problem = f"is {shown(consumer_row.group_instance_id)}, but brokers of {broker_version} refuse static members"
+        raise FieldError("group_instance_id", problem, "leave it out, or give the brokers' release if it is 4.4")
+    _no_warmups(consumer_row)
+    current = TaskNames(*(tuple(sorted(getattr(consumer_row, role) or ())) for role in TaskNames._fields))
+    target = _roles(consumer_row.target, "target", group)
     if target is None:
         if not stable:
-            what = "is missing, though the group is not Stable"
-            raise FieldError("target", what, "give what each member is to hold, or capture the group when it is Stable")
+            problem = "is missing, though the group is not Stable"
+            raise FieldError(
+                "target", problem, "give what each member is to hold, or capture the group when it is Stable"
+            )
         target = current
-    state: str | None = seat.member_state
-    revoking = _roles(seat.revoking, "revoking", group) or TaskNames()
+    state: str | None = consumer_row.member_state
+    revoking = _roles(consumer_row.revoking, "revoking", group) or TaskNames()
     if any(revoking) and state not in (None, "UNREVOKED_TASKS"):
-        what = f"is {shown(state)}, but the member is revoking tasks"
-        raise FieldError("member_state", what, "write UNREVOKED_TASKS, or leave revoking empty")
+        problem = f"is {shown(state)}, but the member is revoking tasks"
+        raise FieldError("member_state", problem, "write UNREVOKED_TASKS, or leave revoking empty")
     state = "UNREVOKED_TASKS" if any(revoking) else state
-    epoch = seat.member_epoch
+    epoch = consumer_row.member_epoch
     if epoch is not None and epoch > target_epoch:
-        what = f"is {epoch}, and the newest target's (target_epoch) is {target_epoch}: the group went on in between"
-        raise FieldError("member_epoch", what, "describe the group again, all of it at one moment")
+        problem = f"is {epoch}, and the newest target's (target_epoch) is {target_epoch}: the group went on in between"
+        raise FieldError("member_epoch", problem, "describe the group again, all of it at one moment")
     if epoch == target_epoch and state == "UNREVOKED_TASKS":
-        what = f"is {epoch}, the newest target's, which no member that still revokes (UNREVOKED_TASKS) has reached"
-        raise FieldError("member_epoch", what, "describe the group again, all of it at one moment")
+        problem = f"is {epoch}, the newest target's, which no member that still revokes (UNREVOKED_TASKS) has reached"
+        raise FieldError("member_epoch", problem, "describe the group again, all of it at one moment")
     return BrokerMember(
-        member_id=seat.consumer_id,
+        member_id=consumer_row.consumer_id,
         process_id=process_id,
         epoch=_likely_epoch(target_epoch, state, stable=stable, arrived=target == current) if epoch is None else epoch,
         state=state,
         target=target,
         revoking=revoking,
-        offsets=_offsets(seat.task_offsets or (), group),
+        offsets=_offsets(consumer_row.task_offsets or (), group),
     )
 
 
 def _likely_epoch(target_epoch: int, state: str | None, *, stable: bool, arrived: bool) -> int:
-    """Return the epoch of a member that tells none: one that may have to give up tasks still counts as behind."""
-    there = state == "UNRELEASED_TASKS" or (arrived and (stable or state == "STABLE"))
-    return target_epoch if there else target_epoch - 1
+    """Return the epoch of a member without one: a member that may have to revoke tasks counts as behind."""
+    has_reached_target = state == "UNRELEASED_TASKS" or (arrived and (stable or state == "STABLE"))
+    return target_epoch if has_reached_target else target_epoch - 1
 
 
 def _no_warmups(seat: written.Consumer | written.ByRole) -> None:
     if seat.warmup:
-        what = "is not empty: brokers up to 4.4 place no warm-ups in a streams group"
-        raise FieldError("warmup", what, "leave it empty, or move the tasks to standby")
+        problem = "is not empty: brokers up to 4.4 place no warm-ups in a streams group"
+        raise FieldError("warmup", problem, "leave it empty, or move the tasks to standby")
 
 
-def _roles(item: written.ByRole | None, name: str, group: Group) -> TaskNames | None:
-    if item is None:
+def _roles(roles: written.ByRole | None, name: str, group: Group) -> TaskNames | None:
+    if roles is None:
         return None
     try:
-        _no_warmups(item)
-        return TaskNames(*(_tasks(getattr(item, role) or (), role, group) for role in TaskNames._fields))
+        _no_warmups(roles)
+        return TaskNames(*(_tasks(getattr(roles, role) or (), role, group) for role in TaskNames._fields))
     except FieldError as error:
         raise error.inside(name) from None
 
@@ -302,11 +316,11 @@ def _tasks(names: Sequence[str], role: str, group: Group) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def _offsets(items: Sequence[written.TaskOffset], group: Group) -> tuple[tuple[str, int], ...]:
-    for index, item in enumerate(items):
+def _offsets(offset_rows: Sequence[written.TaskOffset], group: Group) -> tuple[tuple[str, int], ...]:
+    for index, offset_row in enumerate(offset_rows):
         place = f"task_offsets[{index}].task_id"
-        _check_known(item.task_id, place, "add the task to tasks, or leave it out", group)
-    return tuple(sorted((item.task_id, item.offset) for item in items))
+        _check_known(offset_row.task_id, place, "add the task to tasks, or leave it out", group)
+    return tuple(sorted((offset_row.task_id, offset_row.offset) for offset_row in offset_rows))
 
 
 def _check_known(name: str, place: str, fix: str, group: Group) -> None:
@@ -319,7 +333,7 @@ def _setting(name: str, value: object, low: int, high: int) -> int:
         return checked_integer(f"config.{name}", value, min(low, 1), _MOST)
     except FieldError as error:
         raise FieldError(
-            error.path, error.what, f"give a whole number, {low} to {high} by the brokers' usual limits"
+            error.path, error.problem, f"give a whole number, {low} to {high} by the brokers' usual limits"
         ) from None
 
 
@@ -330,51 +344,61 @@ def _check_targets(members: Sequence[BrokerMember], group: Group) -> None:
     for member in members:
         for task in member.target.active:
             if task in owners:
-                what = f"gives {shown(task)} to {shown(owners[task])} and {shown(member.member_id)}"
-                raise FieldError("target", what, "a task is to have one active owner: keep one of them")
+                problem = f"gives {shown(task)} to {shown(owners[task])} and {shown(member.member_id)}"
+                raise FieldError("target", problem, "a task is to have one active owner: keep one of them")
             owners[task] = member.member_id
         for task in member.target.standby:
             if not group.tasks[group.task_index_by_text[task]].stateful:
-                what = f"gives {shown(member.member_id)} a standby of {shown(task)}, which is stateless"
-                raise FieldError("target", what, "take it out, or say that the task is stateful")
+                problem = f"gives {shown(member.member_id)} a standby of {shown(task)}, which is stateless"
+                raise FieldError("target", problem, "take it out, or say that the task is stateful")
         for task in (*member.target.active, *member.target.standby):
             if (member.process_id, task) in copies:
-                who = f"{shown(copies[member.process_id, task])} and {shown(member.member_id)}"
-                what = f"gives {shown(task)} twice to process {shown(member.process_id)} (to {who})"
-                raise FieldError("target", what, "a process is to have a task once, in one role: keep one of them")
+                member_ids = f"{shown(copies[member.process_id, task])} and {shown(member.member_id)}"
+                problem = f"gives {shown(task)} twice to process {shown(member.process_id)} (to {member_ids})"
+                raise FieldError("target", problem, "a process is to have a task once, in one role: keep one of them")
             copies[member.process_id, task] = member.member_id
 
 
-def _check_revoking(members: Sequence[BrokerMember], held: Mapping[str, TaskNames]) -> None:
-    """Check that what members give up is nobody else's: who was told to is its owner until it says that it has.
+def _check_revoking(members: Sequence[BrokerMember], held_tasks: Mapping[str, TaskNames]) -> None:
+    """Check that a task being revoked has no other owner: the revoking member owns it until it acknowledges.
 
-    Since 4.4 a standby is placed at once where its own active task is given up.
+    Since 4.4 a member can get a standby of a task at once whose active copy it revokes.
     """
-    owners = {task: of for of, roles in held.items() for task in roles.active}
+    owners = {task: member_id for member_id, roles in held_tasks.items() for task in roles.active}
     process = {member.member_id: member.process_id for member in members}
-    copies = {(process[of], task): of for of, roles in held.items() for role in roles for task in role}
+    copies = {
+        (process[member_id], task): member_id
+        for member_id, roles in held_tasks.items()
+        for role in roles
+        for task in role
+    }
     for member in members:
         for task in member.revoking.active:
             if task in owners:
                 raise _still_held(task, member, owners[task])
             owners[task] = member.member_id
-        own = held[member.member_id].standby
-        for task in (*(of for of in member.revoking.active if of not in own), *member.revoking.standby):
+        own_standbys = held_tasks[member.member_id].standby
+        revoked_tasks = (task for task in member.revoking.active if task not in own_standbys)
+        for task in (*revoked_tasks, *member.revoking.standby):
             if (member.process_id, task) in copies:
                 raise _still_held(task, member, copies[member.process_id, task])
             copies[member.process_id, task] = member.member_id
 
 
-def _still_held(task: str, member: BrokerMember, other: str) -> FieldError:
-    what = f"says that {shown(member.member_id)} gives up {shown(task)}, which {shown(other)} holds, or gives up, too"
-    return FieldError("instances[].consumers[].revoking", what, "keep one of them, or describe the group again")
+def _still_held(task: str, member: BrokerMember, holder_id: str) -> FieldError:
+    problem = (
+        f"says that {shown(member.member_id)} gives up {shown(task)}, which {shown(holder_id)} holds, or gives up, too"
+    )
+    return FieldError("instances[].consumers[].revoking", problem, "keep one of them, or describe the group again")
 
 
 def _in_table_order(members: Sequence[BrokerMember], positions: Sequence[int | None]) -> Sequence[BrokerMember]:
-    given = [position for position in positions if position is not None]
-    if not given:
+    known_positions = [position for position in positions if position is not None]
+    if not known_positions:
         return sorted(members, key=lambda member: java_string_key(member.member_id))
-    if sorted(given) != list(range(len(members))):
-        what = "are not 0 to one less than the number of consumers, each once"
-        raise FieldError("instances[].consumers[].position", what, "give every consumer its row in the table, or none")
-    return [member for _, member in sorted(zip(given, members, strict=True), key=lambda one: one[0])]
+    if sorted(known_positions) != list(range(len(members))):
+        problem = "are not 0 to one less than the number of consumers, each once"
+        raise FieldError(
+            "instances[].consumers[].position", problem, "give every consumer its row in the table, or none"
+        )
+    return [member for _, member in sorted(zip(known_positions, members, strict=True), key=lambda row: row[0])]

@@ -22,16 +22,16 @@ class TaskRow(NamedTuple):
     input_lag: int | None = None
 
 
-def read_task_rows(items: Sequence[written.Task]) -> list[TaskRow]:
+def read_task_rows(written_tasks: Sequence[written.Task]) -> list[TaskRow]:
     """Read ``tasks``, sorted in Kafka's order.
 
     Raises:
         FieldError: not a task id, or a task twice.
     """
     tasks: dict[TaskId, TaskRow] = {}
-    for index, item in enumerate(items):
+    for index, written_task in enumerate(written_tasks):
         try:
-            task = _read_task_row(item)
+            task = _read_task_row(written_task)
         except FieldError as error:
             raise error.inside(f"tasks[{index}]") from None
         if task.task_id in tasks:
@@ -88,16 +88,16 @@ def _says_stateful(row: TaskRow, has_lag_row: bool) -> bool:
     return bool(row.changelog_partitions) or row.end_offset_sum is not None or has_lag_row
 
 
-def _complete(row: TaskRow, of_stateful: bool, reported_end: int | None) -> Task:
-    """Return a task; ``of_stateful``: its subtopology has state, and so has every task of that, as Kafka makes them."""
+def _complete(row: TaskRow, in_stateful_subtopology: bool, reported_end: int | None) -> Task:
+    """Return a task; ``in_stateful_subtopology``: its subtopology has state, and in Kafka all its tasks then have."""
     end = row.end_offset_sum if row.end_offset_sum is not None else reported_end
-    stateful = of_stateful if row.stateful is None else row.stateful
+    stateful = in_stateful_subtopology if row.stateful is None else row.stateful
     if not stateful and (row.changelog_partitions or row.end_offset_sum):
-        what = f"is false, and {row.task_id} has {_of_changelog(row)}"
+        problem = f"is false, and {row.task_id} has {_of_changelog(row)}"
         raise FieldError(
-            "tasks", f"contradict themselves: stateful {what}", 'write "stateful": true, or leave the changelog out'
+            "tasks", f"contradict themselves: stateful {problem}", 'write "stateful": true, or leave the changelog out'
         )
-    if of_stateful and not stateful:
+    if in_stateful_subtopology and not stateful:
         contradiction = f"{row.task_id} is not stateful, and others of its subtopology are"
         rule = "all tasks of one have state, or none"
         raise FieldError("tasks", f"contradict themselves: {contradiction}: {rule}", 'write "stateful": true')
@@ -119,24 +119,28 @@ def _of_changelog(row: TaskRow) -> str:
     return "changelog_partitions"
 
 
-def _read_task_row(item: written.Task) -> TaskRow:
-    end_offset_sum = item.end_offset_sum
-    ends = [partition.end_offset for partition in item.changelog_partitions or ()]
-    of_changelogs = min(sum(end for end in ends if end is not None), MAX_LONG)
+def _read_task_row(written_task: written.Task) -> TaskRow:
+    end_offset_sum = written_task.end_offset_sum
+    ends = [partition.end_offset for partition in written_task.changelog_partitions or ()]
+    changelog_sum = min(sum(end for end in ends if end is not None), MAX_LONG)
     if end_offset_sum is None and ends and None not in ends:
-        end_offset_sum = of_changelogs
-    if end_offset_sum is not None and end_offset_sum < of_changelogs:
-        what = f"is {end_offset_sum:,}, less than the {of_changelogs:,} of its changelog_partitions"
-        raise FieldError("end_offset_sum", what, "give the sum of their end offsets, or leave it out")
+        end_offset_sum = changelog_sum
+    if end_offset_sum is not None and end_offset_sum < changelog_sum:
+        problem = f"is {end_offset_sum:,}, less than the {changelog_sum:,} of its changelog_partitions"
+        raise FieldError("end_offset_sum", problem, "give the sum of their end offsets, or leave it out")
     return TaskRow(
-        parsed_task_id("task_id", item.task_id),
-        item.stateful,
+        parsed_task_id("task_id", written_task.task_id),
+        written_task.stateful,
         end_offset_sum,
-        _partitions(item.source_partitions or ()),
-        _partitions(item.changelog_partitions or ()),
-        item.input_lag,
+        _partitions(written_task.source_partitions or ()),
+        _partitions(written_task.changelog_partitions or ()),
+        written_task.input_lag,
     )
 
 
-def _partitions(items: Sequence[written.SourcePartition | written.ChangelogPartition]) -> tuple[Partition, ...]:
-    return tuple(Partition(item.topic, item.partition, item.racks) for item in items)
+def _partitions(
+    partition_rows: Sequence[written.SourcePartition | written.ChangelogPartition],
+) -> tuple[Partition, ...]:
+    return tuple(
+        Partition(partition_row.topic, partition_row.partition, partition_row.racks) for partition_row in partition_rows
+    )

@@ -45,17 +45,17 @@ def parse_time_us(text: str) -> int:
 
 
 def time_asked_for(text: str, option: str, fix: str = "write it as 2026-11-21T12:00:00Z") -> int:
-    """Return a time that an option is given, in microseconds since 1970, as :func:`parse_time_us` reads it.
+    """Return the time that an option gives, in microseconds since 1970, as :func:`parse_time_us` reads it.
 
     Raises:
-        UsageError: it is none. A time of day has no date, and is none: nobody can tell which day is meant.
+        UsageError: it is no time. A time of day without a date is none: its day is unknown.
     """
     try:
         return parse_time_us(text)
     except ValueError:
         no_date = _TIME_OF_DAY.fullmatch(text) is not None
-        what = "is a time of day without its date" if no_date else "is not a time"
-        raise UsageError(f"{shown(text)} {what}", where=option, fix=fix) from None
+        problem = "is a time of day without its date" if no_date else "is not a time"
+        raise UsageError(f"{shown(text)} {problem}", where=option, fix=fix) from None
 
 
 def checked_time(path: str, value: object) -> str:

@@ -1,9 +1,9 @@
-"""From JSON values to typed rows: every field is of its type and in its range, or one error says what is wrong with it.
+"""From JSON values to typed rows: every field is of its type and in its range, or an error names its problem.
 
 The readers follow from the types (:mod:`kstream_plan.snapshots.rows.types`), as their JSON Schemas and columns do. How
-fields belong together is the business of who reads the rows. An absent field and a ``null`` are the same, but where
-one must be; an empty text is none, but where a name must be; fields that the type does not have are ignored. A list
-that must have items is empty if it is missing: whoever reads the row says of what there must be one.
+fields belong together is checked by the readers of the rows. A ``null`` is the same as an absent field, except where a
+value is required; so is an empty text, except where a name is required. Fields that the type does not have are
+ignored. A list that must have items is empty if it is missing: the reader of the row names what is missing.
 """
 
 from __future__ import annotations
@@ -53,14 +53,22 @@ _WANTED = {str: "text", int: "a whole number", float: "a number", tuple: "a list
 
 @cache
 def _record_reader(kind: Any) -> _Read:
-    readers = {name: (place, _reader(each, ())) for place, (name, each) in enumerate(kind.__annotations__.items())}
-    wanted = {name: _wanted(each) for name, each in kind.__annotations__.items() if name not in kind._field_defaults}
-    missing = [() if wanted.get(name) == "" else None for name in kind._fields]
-    needed = [(kind._fields.index(name), name, what) for name, what in wanted.items() if what]
+    readers = {
+        name: (place, _reader(annotation, ())) for place, (name, annotation) in enumerate(kind.__annotations__.items())
+    }
+    requirements = {
+        name: _requirement(annotation)
+        for name, annotation in kind.__annotations__.items()
+        if name not in kind._field_defaults
+    }
+    empty_values = [() if requirements.get(name) == "" else None for name in kind._fields]
+    required_fields = [
+        (kind._fields.index(name), name, requirement) for name, requirement in requirements.items() if requirement
+    ]
     make = kind._make
 
     def read(row: Any) -> Any:
-        values = missing.copy()
+        values = empty_values.copy()
         name = ""
         try:
             for name, value in checked_object("", row).items():
@@ -69,30 +77,30 @@ def _record_reader(kind: Any) -> _Read:
                     values[place] = read_field(value)
         except FieldError as error:
             raise error.inside(name) from None
-        for place, name, what in needed:
+        for place, name, requirement in required_fields:
             if values[place] is None:
-                raise FieldError(name, f"is null where {what} must be" if name in row else "is missing", _FIX)
+                raise FieldError(name, f"is null where {requirement} must be" if name in row else "is missing", _FIX)
         return make(values)
 
     return read
 
 
-def _wanted(annotation: Any) -> str:
-    """Return what has to be in a field; an empty text: the list there is, is empty without."""
+def _requirement(annotation: Any) -> str:
+    """Return what a field must be, as error messages name it; an empty text: a list, empty if the field is absent."""
     keywords = set[str]()
     while get_origin(annotation) is Annotated:
-        keywords |= {word for each in annotation.__metadata__ if isinstance(each, Says) for word in each.keywords}
+        keywords |= {word for mark in annotation.__metadata__ if isinstance(mark, Says) for word in mark.keywords}
         annotation = get_args(annotation)[0]
     return "" if "minItems" in keywords else _WANTED[get_origin(annotation) or annotation]
 
 
 def _reader(annotation: Any, metadata: tuple[Any, ...]) -> _Read:
-    """Return what reads values that are annotated so; ``metadata`` stands around the annotation."""
+    """Return the reader of values with this annotation; ``metadata`` stands around the annotation."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _reader(arguments[0], (*annotation.__metadata__, *metadata))
     if origin in (types.UnionType, Union):
-        (kind,) = (each for each in arguments if each is not type(None))
+        (kind,) = (argument for argument in arguments if argument is not type(None))
         return _reader(kind, metadata)
     if origin is Literal or isinstance(annotation, EnumType):
         return _choice_reader(annotation, arguments)
@@ -102,7 +110,7 @@ def _reader(annotation: Any, metadata: tuple[Any, ...]) -> _Read:
 
 
 def _items_reader(item: Any, metadata: tuple[Any, ...]) -> _Read:
-    key = next((each.name for each in metadata if isinstance(each, KeyedBy)), None)
+    key = next((mark.name for mark in metadata if isinstance(mark, KeyedBy)), None)
     if key is not None:
         return _keyed_reader(_reader(item, ()), key)
     return _list_reader(_reader(item, ()), may_be_null=type(None) in get_args(item))
@@ -144,8 +152,8 @@ def _text(value: Any) -> str | None:
 
 
 def _texts(value: Any) -> Mapping[str, str]:
-    given = checked_object("", value, "an object of texts")
-    return {name: checked_text(name, text, may_be_empty=True) for name, text in given.items()}
+    texts = checked_object("", value, "an object of texts")
+    return {name: checked_text(name, text, may_be_empty=True) for name, text in texts.items()}
 
 
 def _choice_reader(kind: Any, options: tuple[str, ...]) -> _Read:
@@ -167,11 +175,11 @@ def _list_reader(read_item: _Read, *, may_be_null: bool) -> _Read:
     read_each = read_or_null if may_be_null else read_item
 
     def read(value: Any) -> tuple[Any, ...]:
-        given = checked_list("", value)
+        items = checked_list("", value)
         try:
-            return tuple(map(read_each, given))
+            return tuple(map(read_each, items))
         except FieldError:
-            for number, item in enumerate(given):
+            for number, item in enumerate(items):
                 try:
                     read_each(item)
                 except FieldError as error:
@@ -182,19 +190,19 @@ def _list_reader(read_item: _Read, *, may_be_null: bool) -> _Read:
 
 
 def _keyed_reader(read_item: _Read, key: str) -> _Read:
-    """Return what reads an object by name, or as Parquet has it a list of what has its name in ``key``: as a list."""
+    """Return the reader of an object by name, or of Parquet's list of objects with the name in ``key``: as a list."""
     read_list = _list_reader(read_item, may_be_null=False)
 
     def read(value: Any) -> Sequence[Any]:
         if isinstance(value, Mapping):
-            return tuple(_named(name, item) for name, item in value.items())
+            return tuple(read_named(name, item) for name, item in value.items())
         items: Sequence[Any] = read_list(checked_list("", value, "an object or a list"))
         nameless = next((number for number, item in enumerate(items) if getattr(item, key) is None), None)
         if nameless is not None:
             raise FieldError(f"[{nameless}].{key}", "is missing", "give it")
         return items
 
-    def _named(name: str, item: Any) -> Any:
+    def read_named(name: str, item: Any) -> Any:
         try:
             return read_item(item)._replace(**{key: name})
         except FieldError as error:
@@ -207,5 +215,5 @@ _READERS: Mapping[Any, _Read] = {
     bool: partial(checked_boolean, ""),
     float: partial(checked_number, ""),
     Mapping: _texts,
-    Settings: partial(checked_object, "", wanted="an object of settings"),
+    Settings: partial(checked_object, "", required_type="an object of settings"),
 }

@@ -27,7 +27,7 @@ from kstream_plan.snapshots.rows.lag_course import (
     TaskCourse,
     is_silent,
     sum_of,
-    together,
+    total_progress,
 )
 from kstream_plan.snapshots.rows.tasks import parsed_task_id
 from kstream_plan.snapshots.spark.failures import plain_path
@@ -268,7 +268,7 @@ def _course(
         newest_us // 1000,
         sum(row["rows"] for row in instances),
         sum(row["copies"] for row in instances),
-        together([course.progress for course in courses]),
+        total_progress([course.progress for course in courses]),
         sum_of(courses),
         tuple(courses),
         tuple(of_tasks),
@@ -328,7 +328,7 @@ def _check_task_ids(
                 ]
                 file = min(row[0] for row in first_files if row is not None and row[0] is not None)
                 raise SnapshotError(
-                    f"{error.path} {error.what}", where=printable(file_name(file, names)), fix=error.fix
+                    f"{error.path} {error.problem}", where=printable(file_name(file, names)), fix=error.fix
                 ) from None
 
 

@@ -265,8 +265,8 @@ def _intervals(points: Sequence[_Point]) -> tuple[StoreInterval, ...]:
         StoreInterval(
             at_ms=point["at"] // 1000,
             elapsed_ms=(point["at"] - previous["at"]) // 1000,
-            behind_before=previous["behind"],
-            behind=point["behind"],
+            lag_before=previous["behind"],
+            lag=point["behind"],
             end_before=previous["log_end"],
             end=point["log_end"],
         )

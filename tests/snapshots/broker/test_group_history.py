@@ -86,7 +86,7 @@ def test_a_rebalance_that_never_came_to_a_decision_is_no_gap() -> None:
     found = list(moments(GROUP, generations(GROUP, map(record, [CAPTURED[2], numbered]))))
     assert found[-1] is not None
     assert found[-1].generation == 3
-    assert found[-1].held.keys() == {member["memberId"] for member in CAPTURED[2]["members"]}
+    assert found[-1].holdings.keys() == {member["memberId"] for member in CAPTURED[2]["members"]}
 
 
 def test_a_static_member_that_came_back_holds_what_its_former_id_held() -> None:
@@ -95,15 +95,15 @@ def test_a_static_member_that_came_back_holds_what_its_former_id_held() -> None:
     former = row["members"][0]
     again = {**row, "members": [{**former, "memberId": "came-back", "groupInstanceId": "i"}, *row["members"][1:]]}
     (found,) = generations(GROUP, [record(row), record(again)])
-    assert "came-back" in found.held
-    assert former["memberId"] not in found.held
+    assert "came-back" in found.holdings
+    assert former["memberId"] not in found.holdings
     assert [member.member_id for member in found.members] == sorted(item["memberId"] for item in row["members"])
 
 
 def test_a_deleted_group_that_is_made_again_held_nothing() -> None:
     first = {**CAPTURED[2], "generation": 1}
     found = list(moments(GROUP, generations(GROUP, [record(CAPTURED[1]), later(2), record(first)])))
-    assert found[-1] is None or not found[-1].held
+    assert found[-1] is None or not found[-1].holdings
 
 
 @pytest.mark.parametrize(
@@ -191,8 +191,8 @@ def test_decisions_in_figures(scenario: str) -> None:
         assert decision.withheld_tasks == sum(len(consumer["withheld"]) for consumer in consumers)
         assert (decision.processes, decision.consumers) == (len(observed[number]["decided"]), len(consumers))
         # a member that has to revoke is told to come back at once, whatever is to follow later
-        untold = decision.probing is None and decision.withheld_tasks
-        assert untold or decision.probing == observed[number]["probing_rebalance"]
+        untold = decision.has_probe is None and decision.withheld_tasks
+        assert untold or decision.has_probe == observed[number]["probing_rebalance"]
     assert sum(item.moved_tasks for item in found.values()) > 0
 
 

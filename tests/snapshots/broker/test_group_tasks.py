@@ -195,7 +195,7 @@ def test_what_the_leader_warns_of_is_told() -> None:
 def test_a_member_without_an_assignment_holds_nothing() -> None:
     member = CapturedCluster(SCENARIO, DESCRIBED).describe_group("S2b").members[0]
     (read,) = read_members("S2b", [member._replace(assignment=b"")])
-    assert (dict(read.active), dict(read.standby), read.error_code, read.probing) == ({}, {}, 0, False)
+    assert (dict(read.active), dict(read.standby), read.error_code, read.has_probe) == ({}, {}, 0, False)
 
 
 def test_a_damaged_payload_names_group_member_and_field() -> None:

@@ -73,7 +73,7 @@ def test_a_mutated_payload_parses_or_is_refused_with_one_error() -> None:
         try:
             payload.read(data)
         except PayloadError as error:
-            refused.append(error.what)
+            refused.append(error.problem)
     assert all(0 < len(what) < 200 and what.isprintable() for what in refused)
     assert MUTATIONS / 3 < len(refused) < MUTATIONS
 

@@ -56,7 +56,7 @@ def test_of_every_field_another_type_is_an_error_that_names_it(kind: type) -> No
         with pytest.raises(FieldError) as caught:
             read_typed(kind, _with(row, keys, 1j))
         assert caught.value.path == path
-        assert "complex where" in caught.value.what
+        assert "complex where" in caught.value.problem
 
 
 def test_what_is_missing_is_none_or_an_error() -> None:

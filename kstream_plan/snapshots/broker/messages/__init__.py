@@ -1,6 +1,6 @@
 """Requests that kafka-python does not know, as it declares its own: a message's schema is the JSON file of its name.
 
-Answers are left as bytes, which the caller reads: what kafka-python decodes it does not check against what is there.
+Answers are left as bytes, which the caller reads: kafka-python does not check lengths against the bytes of an answer.
 """
 
 from __future__ import annotations
