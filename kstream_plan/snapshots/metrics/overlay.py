@@ -77,7 +77,8 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
     bounds = LogEnds(ends, measured.starts, _probing_interval_ms(row), measured.committed, waiting, _own_ends(row))
     lags = measured_lags(copies, seats, bounds) | lags_of_stores(measured.store_lags, seats, bounds)
     held = _Held.of(row)
-    counted = {seat: lag for seat, lag in lags.items() if held.counts(seat, lag)}
+    of_assigned = {seat: lag for seat, lag in lags.items() if held.counts(seat, lag)}
+    counted = _not_reported_since(row, of_assigned)
     lag_rows = _lag_rows(row, counted, held)
     reference_ms = _reference_ms(row, counted.values()) if measured.now_ms is None else measured.now_ms
     rates = measured_rates(copies, seats, measured.ends, reference_ms)
@@ -86,7 +87,8 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
         *notes,
         *_not_scraped(measured, row, {copy.process_id for copy in copies}),
         *_nothing_measured(lag_rows, held),
-        *_not_assigned(lags.keys() - counted.keys() - held.active.keys()),
+        *_not_assigned(lags.keys() - of_assigned.keys() - held.active.keys()),
+        *_before_reports(of_assigned.keys() - counted.keys()),
         *_offsets_of_others(measured.ends, seats),
         *changelogs_assumed(() if _own_ends(row) else seats.assumed),
         *_restored_from_sources(seats, bounds),
@@ -401,6 +403,28 @@ def _not_assigned(seats: Iterable[_Seat]) -> list[Note]:
         "between snapshot and metrics; the lags of the last join are used"
     )
     return [Note("measured-not-assigned", message, tuple(sorted({task_id for _, task_id in found})))]
+
+
+def _not_reported_since(row: Row, lags: Mapping[_Seat, MeasuredLag]) -> dict[_Seat, MeasuredLag]:
+    """Return the measured lags but those of copies that are known to have been reported later."""
+    decided_at = (row.get("decision") or {}).get("at")
+    reported_ms: dict[_Seat, int] = {}
+    for lag in row.get("lags") or ():
+        if (at := lag.get("reported_at") or decided_at) is not None:
+            seat = normal_process_id(lag["process_id"]), lag["task_id"]
+            reported_ms[seat] = max(parse_time(at), reported_ms.get(seat, 0))
+    return {seat: lag for seat, lag in lags.items() if lag.at_ms is None or lag.at_ms >= reported_ms.get(seat, 0)}
+
+
+def _before_reports(seats: Iterable[_Seat]) -> list[Note]:
+    found = sorted(seats)
+    if not found:
+        return []
+    message = (
+        f"{len(found)} measured {'lags are' if len(found) > 1 else 'lag is'} older than what the copy's instance "
+        f"reported, task {found[0][1]} first: the later report counts; scrape again"
+    )
+    return [Note("measured-before-reported", message, tuple(sorted({task_id for _, task_id in found})))]
 
 
 def _reference_ms(row: Row, lags: Iterable[MeasuredLag]) -> int:
