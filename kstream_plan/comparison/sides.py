@@ -135,8 +135,14 @@ def starts_at(old: Side, plan: Plan) -> bool:
 
 def are_rivals(one: Plan, other: Plan) -> bool:
     """Whether two plans that are not the same begin with the same snapshot."""
-    same = (one.captured_at, one.generation) == (other.captured_at, other.generation)
+    same = _origin(one) == _origin(other)
     return same and one != other and starts_at(plan_side(one, 0), other)
+
+
+def _origin(plan: Plan) -> tuple[object, ...]:
+    """Return when the snapshot of a plan was taken, and what was written by then."""
+    ends = {task.task_id: task.end_offset_sum for task in plan.group.tasks if task.end_offset_known}
+    return plan.captured_at, plan.generation, ends
 
 
 def _held(side: Side) -> dict[str, list[list[WorkId]]]:

@@ -23,6 +23,7 @@ from kstream_plan.simulation.one_plan import plan
 
 #: The notes by which it is unknown whether Connect's workers are all there, and run what they are shown to run.
 _OF_WORKERS = (DELAY_UNKNOWN, WORKER_SILENT, HELD_BY_SEVERAL)
+_DECISION_UNKNOWN = "What the leader decided last is unknown"
 #: How many different reasons are said.
 _MOST_REASONS = 3
 
@@ -58,7 +59,7 @@ def settled(snapshot: Snapshot, question: Question) -> Held:
     if doubts:
         return Held(Answer.UNKNOWN, _messages(doubts))
     if snapshot.group_protocol == "classic" and snapshot.decision is None:
-        return Held(Answer.UNKNOWN, ("What the leader decided last is unknown",))
+        return Held(Answer.UNKNOWN, (_DECISION_UNKNOWN,))
     options = replace(moment.options.of_one_play(), max_rounds=1)
     first = next(iter(plan(snapshot, options).rounds), None)
     if first is None or (snapshot.group_protocol == "classic" and first.trigger is Trigger.MANUAL):
@@ -80,6 +81,10 @@ def caught_up(snapshot: Snapshot, question: Question) -> Held:
     moment = asked_moment(snapshot, question.options, ())
     if moment.doubts:
         return Held(Answer.UNKNOWN, _messages(moment.doubts))
+    if snapshot.group_protocol == "classic" and snapshot.decision is None:
+        return Held(Answer.UNKNOWN, (_DECISION_UNKNOWN,))
+    if snapshot.group_protocol == "streams" and (group := settled(snapshot, question)).answer is not Answer.YES:
+        return Held(Answer.UNKNOWN, (*group.reasons, "Copies that it places have not caught up"))
     taken_ms, now_ms = snapshot.captured_at_ms, question.options.now_ms
     at_ms = snapshot.known_until_ms if taken_ms is None or now_ms is None else now_ms - taken_ms
     known = KnownCopies(snapshot, at_ms, question.options.trust_ms)

@@ -11,7 +11,7 @@ from kstream_plan.comparison.beside_history import said_and_happened
 from kstream_plan.comparison.said_and_happened import Recorded, SaidAndHappened, TaskDifference
 from kstream_plan.documents.said_and_happened import recorded_since
 from kstream_plan.live.conditions import Question, copies_to_catch_up, settled
-from kstream_plan.live.placement import differs_from_end
+from kstream_plan.live.placement import differs_from_beginning, differs_from_end
 from kstream_plan.model import Rates, Snapshot, WorkId
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.reported_lag import reported_lag
@@ -25,6 +25,8 @@ from kstream_plan.snapshots.rows.times import parse_time
 
 #: What the group does of itself; everything else happens to it.
 _OF_ITSELF = (Trigger.PROBING, Trigger.FOLLOW_UP)
+#: What is planned to happen to a group whose rebalances nobody records.
+_OUTSIDE = (Trigger.JOIN, Trigger.LEAVE, Trigger.MEMBER_RESTART, Trigger.CONFIG_CHANGE)
 
 
 class Stage(StrEnum):
@@ -116,6 +118,7 @@ class Follower:
         self._rest: Plan | None = None
         self._rest_from_ms = 0
         self._decided: object = None
+        self._changed_ms: int | None = None
         self._most: dict[tuple[WorkId, str], int] = {}
 
     @property
@@ -230,13 +233,24 @@ class Follower:
         ahead = plan.rounds[came:]
         return bool(ahead) and ahead[0].trigger not in _OF_ITSELF
 
+    def _may_await_event(self, snapshot: Snapshot, now_ms: int) -> bool:
+        """Tell whether what is planned may not have happened: all of it has so long after the first change."""
+        assert self._plan is not None
+        planned_ms = [rnd.at_ms for rnd in self._plan.rounds if rnd.trigger in _OUTSIDE]
+        if not planned_ms:
+            return False
+        if self._changed_ms is None and differs_from_beginning(self._plan, snapshot):
+            self._changed_ms = now_ms
+        return self._changed_ms is None or now_ms < self._changed_ms + planned_ms[-1] - planned_ms[0]
+
     def _stage_by_placement(
         self, snapshot: Snapshot, elsewhere: Sequence[TaskDifference] | None, options: PlanOptions
     ) -> Stage:
         """Return where a group stands whose rebalances nobody records: it has settled once that is proven."""
+        awaits_event = self._may_await_event(snapshot, options.now_ms or 0)
         if self._rest is not None and self._rest.verdict.kind not in ("settled", "unfinished"):
             return Stage.DOES_NOT_SETTLE
-        if elsewhere is None or settled(snapshot, Question((), 0, options)).answer is not Answer.YES:
+        if elsewhere is None or awaits_event or settled(snapshot, Question((), 0, options)).answer is not Answer.YES:
             return Stage.GOES_ON
         return Stage.OTHERWISE if elsewhere else Stage.AS_PLANNED
 

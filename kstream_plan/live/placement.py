@@ -42,6 +42,18 @@ def _owners(snapshot: Snapshot) -> dict[WorkId, str]:
     }
 
 
+def differs_from_beginning(plan: Plan, snapshot: Snapshot) -> bool:
+    """Tell whether anything has happened to a group since its plan was made: its members, tasks or epoch changed."""
+    group, holdings = plan.group, plan.initial
+    owners = {
+        group.tasks[task].task_id: group.instances[group.instance_of[consumer]].process_id
+        for consumer, holding in enumerate(holdings)
+        for task in holding.active
+    }
+    is_later = snapshot.group_protocol == "streams" and snapshot.state.generation > plan.generation
+    return is_later or {*plan.first_members} != {*snapshot.state.group.instance_index} or owners != _owners(snapshot)
+
+
 def differs_from_end(plan: Plan, snapshot: Snapshot) -> tuple[TaskDifference, ...] | None:
     """Return the tasks that run elsewhere than at the end of a plan; ``None``: others are members than then."""
     recorded = Recorded.from_holdings(snapshot, at_ms=0)

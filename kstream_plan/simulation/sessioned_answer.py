@@ -72,7 +72,9 @@ class SessionedUpgrade:
     def remarks(self) -> Remarks:
         """The remarks beside the figures."""
         command = Note("restart", "kstream-plan help connect-restart")
-        return Remarks(tuple(_warnings(self)), tuple(_notes(self)), (_assumption(self),), (command,))
+        warnings = (*self.snapshot.warnings, *_warnings(self))
+        assumptions = (*self.snapshot.assumptions, _assumption(self))
+        return Remarks(warnings, tuple(_notes(self)), assumptions, (command,))
 
 
 def _steps(upgrade: SessionedUpgrade) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.note import Remarks, count
+from kstream_plan.model.settings import DEFAULT_SETTINGS
 from kstream_plan.model.streams_group import BROKER_VERSIONS, GROUP_SETTINGS
 from kstream_plan.model.times import duration
 from kstream_plan.planner.assumptions import stores_note
@@ -91,6 +92,11 @@ class Switch:
         return self.snapshot.rates.any_restore
 
     @property
+    def settings_known(self) -> bool:
+        """Whether the snapshot holds settings of the application: else Kafka's defaults stand in for them."""
+        return all(note.code != DEFAULT_SETTINGS for note in self.snapshot.assumptions)
+
+    @property
     def is_blind(self) -> bool:
         """Whether the brokers do not know what is on an instance's disk."""
         return not BROKER_VERSIONS[self.broker_version]
@@ -114,8 +120,8 @@ class Switch:
     def remarks(self) -> Remarks:
         """The remarks beside the figures."""
         command = Note("afterwards", "kstream-plan help streams-groups")
-        assumptions = (stores_note(self.snapshot, "--set stores"), _assumption(self))
-        return Remarks(tuple(_warnings(self)), tuple(_notes(self)), assumptions, (command,))
+        assumptions = (*self.snapshot.assumptions, stores_note(self.snapshot, "--set stores"), _assumption(self))
+        return Remarks((*self.snapshot.warnings, *_warnings(self)), tuple(_notes(self)), assumptions, (command,))
 
 
 def is_colder(streams: Range, classic: Range) -> bool:
@@ -133,13 +139,14 @@ def _steps(switch: Switch) -> list[str]:
         if switch.static_members and switch.is_blind
         else ""
     )
+    unknown = "" if switch.settings_known else " (Kafka's default: the number of now is unknown)"
     by_disks = "by the offsets that clients of 4.4 report of their disks"
     assignment = "whatever is on their disks" if switch.is_blind else by_disks
     return [
         f"{brokers}, clients of 4.2 or later; in a cluster that is older, kafka-features.sh upgrade --feature "
         "streams.version=1",
         f"The group's own settings: kafka-configs.sh --alter --entity-type groups --entity-name {group.application_id} "
-        f"--add-config streams.num.standby.replicas={standby_count}",
+        f"--add-config streams.num.standby.replicas={standby_count}{unknown}",
         f"Close {'all' if len(group.instances) > 1 else 'the'} {count(len(group.instances), 'instance')}: nothing "
         "runs from now on. A default close() does not leave the group: wait session.timeout.ms "
         f"({duration(switch.snapshot.config.session_timeout_ms)}), until kafka-consumer-groups.sh --describe --state "
@@ -165,7 +172,8 @@ def _warnings(switch: Switch) -> Iterator[Note]:
 def _notes(switch: Switch) -> Iterator[Note]:
     own = ", ".join(f"{setting.name}={setting.value}" for setting in switch.without_effect if setting.is_set)
     defaults = ", ".join(setting.name for setting in switch.without_effect if not setting.is_set)
-    settings = "; ".join(filter(None, (f"{own} (set now)" if own else "", f"{defaults} (Kafka's defaults now)")))
+    unset = "Kafka's defaults now" if switch.settings_known else "whether they are set is unknown"
+    settings = "; ".join(filter(None, (f"{own} (set now)" if own else "", f"{defaults} ({unset})")))
     yield Note("without-effect", f"Without effect in a streams group: {settings}")
     if switch.standbys > _MOST_STANDBYS:
         message = f"num.standby.replicas is {switch.standbys:,}: brokers allow at most {_MOST_STANDBYS} for a group"

@@ -25,7 +25,7 @@ from kstream_plan.simulation.drain import drain
 from kstream_plan.snapshots.leader_log.history import checked_rows
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from kstream_plan.snapshots.rows.times import parse_time
-from tests.helpers import recorded_events
+from tests.helpers import recorded_events, streams_rows
 from tests.helpers.random_groups import Given, random_group
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -91,6 +91,40 @@ def test_a_snapshot_that_is_old_by_now_tells_nothing() -> None:
     options = replace(options, trust_ms=None)
     for name in ("settled", "caught-up"):
         assert CONDITIONS[name](snapshot, Question((), 0, options)).answer is Answer.UNKNOWN
+
+
+def test_copies_that_a_leader_may_have_placed_are_unknown() -> None:
+    group = random_group(random.Random(12))
+    assert caught_up(replace(group.snapshot, decision=None), question(group)).answer is Answer.UNKNOWN
+
+
+@pytest.mark.parametrize("release", ["4.2", "4.3", "4.4"])
+@pytest.mark.parametrize(
+    ("state", "epoch", "target_epoch", "placed"),
+    [("Reconciling", 13, 13, ["0_0"]), ("Assigning", 13, 12, []), ("Stable", 12, 12, [])],
+)
+def test_copies_that_a_broker_is_about_to_place_have_not_caught_up(
+    release: str, state: str, epoch: int, target_epoch: int, placed: list[str]
+) -> None:
+    """A streams group with one standby for each task, which no member holds yet."""
+    seats = {
+        name: [
+            {
+                "consumer_id": f"{name}1",
+                "position": place,
+                "active": active,
+                "target": {"active": active, "standby": [] if active else placed},
+                "member_epoch": 12,
+            }
+        ]
+        for place, (name, active) in enumerate({"a": ["0_0"], "b": []}.items())
+    }
+    row = streams_rows.row(release, seats, {"0": (1, True, 20_000)}, standbys=1)
+    row |= {"generation": epoch, "target_epoch": target_epoch, "group_state": state}
+    asked = Question((), 0, replace(GROUPS[0].options, now_ms=parse_time(row["captured_at"]), trust_ms=None))
+    held = caught_up(streams_rows.snapshot(row), asked)
+    assert held.answer is Answer.UNKNOWN
+    assert held.reasons
 
 
 def test_a_connect_group_has_no_copies() -> None:

@@ -15,7 +15,8 @@ from kstream_plan.documents.history import with_generations
 from kstream_plan.live.course import Course, Follower, Stage
 from kstream_plan.live.events import Event, EventKind, events
 from kstream_plan.model import Holding, Snapshot
-from kstream_plan.model.scenario import Join, NewInstance, Scenario
+from kstream_plan.model.scenario import Bounce, ConfigChange, Join, Leave, NewInstance, Scenario
+from kstream_plan.model.times import format_time
 from kstream_plan.plans import Plan
 from kstream_plan.render.answers import to_json
 from kstream_plan.render.pages.follow import follow_message, follow_page, follow_remarks
@@ -24,7 +25,7 @@ from kstream_plan.simulation.simulate import simulate
 from kstream_plan.snapshots.leader_log.history import checked_rows
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from kstream_plan.snapshots.rows.times import parse_time
-from tests.helpers import recorded_events
+from tests.helpers import recorded_events, streams_rows
 from tests.helpers.goldens import assert_golden
 from tests.helpers.recorded_events import BY_NAME
 from tests.helpers.schemas import validator
@@ -206,6 +207,49 @@ def ended(row: Mapping[str, Any], plan: Plan, *, elsewhere: bool = False) -> Sna
         held = [{"connector": connector, "items": numbers} for connector, numbers in sorted(items.items())]
         workers.append({"process_id": instance.process_id, "leader": instance.process_id == "w0", "held": held})
     return snapshot_from_row({**row, "instances": workers}, "")
+
+
+def test_what_is_planned_to_happen_to_workers_is_waited_for() -> None:
+    """Two restarts, after which the workers are those of before: each takes a minute."""
+    row = json.loads((EXAMPLES / "connect" / "ten-workers.json").read_text(encoding="utf-8"))
+    snapshot = snapshot_from_row(row, "")
+    restarts = Bounce(at_ms=600_000, process_ids=("w0", "w1"), restart_ms=60_000, pause_ms=60_000)
+    plan = simulate(snapshot, Scenario(events=(restarts,)), number_of_draws=1).plan
+    rest = [{**worker, "leader": worker["process_id"] == "w1"} for worker in row["instances"][1:]]
+    away = snapshot_from_row({**row, "instances": rest}, "")
+    follower, now_ms = Follower(plan), parse_time(row["captured_at"])
+
+    def stage(seen: Snapshot, after_ms: int) -> Stage:
+        seen = replace(seen, captured_at=format_time(now_ms + after_ms))
+        return follower.take(seen, [], now_ms + after_ms).stage
+
+    assert stage(snapshot, 0) is Stage.GOES_ON, "no worker has restarted yet"
+    assert stage(snapshot, 900_000) is Stage.GOES_ON, "they may restart later than planned"
+    assert stage(away, 905_000) is Stage.GOES_ON
+    assert stage(snapshot, 1_000_000) is Stage.GOES_ON, "the second one has not restarted yet"
+    assert stage(snapshot, 1_200_000) is Stage.OTHERWISE
+
+
+@pytest.mark.parametrize("standbys", [0, 1])
+def test_settings_that_are_planned_to_change_are_waited_for(standbys: int) -> None:
+    """A streams group: its epoch tells that something has happened to it."""
+    seats = {
+        name: [{"consumer_id": f"{name}1", "position": place, "active": [f"0_{place}"]}]
+        for place, name in enumerate("ab")
+    }
+    row = streams_rows.row("4.3", seats, {"0": (2, True, 20_000)})
+    change = ConfigChange(at_ms=600_000, settings=(("streams_num_standby_replicas", standbys),))
+    join = Join(at_ms=0, instances=streams_rows.joining("c"))
+    leave = Leave(at_ms=60_000, process_ids=("c",))
+    events_of_plan = (change,) if standbys else (join, leave)
+    snapshot = streams_rows.snapshot(row)
+    follower = Follower(simulate(snapshot, Scenario(events=events_of_plan), number_of_draws=1).plan)
+    now_ms = parse_time(row["captured_at"])
+    assert follower.take(snapshot, [], now_ms).stage is Stage.GOES_ON
+    later = streams_rows.snapshot({**row, "generation": 14, "captured_at": format_time(now_ms + 300_000)})
+    assert follower.take(later, [], now_ms + 300_000).stage in ((Stage.AS_PLANNED,) if standbys else (Stage.GOES_ON,))
+    later = replace(later, captured_at=format_time(now_ms + 400_000))
+    assert follower.take(later, [], now_ms + 400_000).stage in (Stage.AS_PLANNED, Stage.OTHERWISE)
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])

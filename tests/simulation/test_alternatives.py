@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from kstream_plan.cli.actions.variants import axes_of
-from kstream_plan.comparison.alternatives import Alternative, alternative_figures
+from kstream_plan.comparison.alternatives import Alternative, alternative_figures, beside_each_other
 from kstream_plan.documents.policy_file import read_policy
 from kstream_plan.errors import UsageError
-from kstream_plan.model import Snapshot
+from kstream_plan.model import Group, Snapshot
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.simulated import figures_of
 from kstream_plan.policy.findings import Standard
+from kstream_plan.render.pages.compare import compare_page
 from kstream_plan.simulation import draws
 from kstream_plan.simulation.alternatives import alternatives, saved_alternatives
 from kstream_plan.simulation.one_plan import plan_checked
@@ -129,3 +130,29 @@ def test_saved_plans_of_one_snapshot_are_alternatives() -> None:
     other = plan_checked(captured_scenarios.before("scale-out-standbys"))
     with pytest.raises(UsageError, match="b is a plan of another snapshot than a"):
         saved_alternatives([("a", plans[0], None), ("b", other, None)])
+
+
+def test_plans_of_other_end_offsets_are_of_another_snapshot() -> None:
+    """The same moment, and what was written to changelogs was measured later."""
+    snapshot = captured_scenarios.before("scale-out")
+    group = snapshot.state.group
+    written = tuple(replace(task, end_offset_sum=task.end_offset_sum + 1_000) for task in group.tasks)
+    later_group = Group(group.application_id, written, group.instances)
+    later = replace(snapshot, state=replace(snapshot.state, group=later_group))
+    with pytest.raises(UsageError, match="another snapshot"):
+        saved_alternatives([("a", plan_checked(snapshot), None), ("b", plan_checked(later), None)])
+
+
+def test_saved_plans_are_shown_with_the_rates_and_the_random_simulations_of_each() -> None:
+    saved = []
+    for name, rate, number in (("a", 500.0, 2), ("b", 1_000.0, 3), ("c", None, 3)):
+        snapshot = captured_scenarios.before("scale-out", restore_rate=rate)
+        simulated = simulate(snapshot, scale_out(snapshot.state.group, add=2), number_of_draws=number, what_ifs=False)
+        saved.append((name, simulated.plan, simulated.draws))
+    page = compare_page(beside_each_other(saved_alternatives(saved)))
+    [rates] = [fact.value for fact in page.facts]
+    assert "plan=a: 500 records/s" in rates
+    assert "plan=b: 1,000 records/s" in rates
+    assert "plan=c: unknown" in rates
+    assert "2 to 3 random sets" in " ".join(page.sentences)
+    assert "the same 3" not in " ".join(page.sentences)

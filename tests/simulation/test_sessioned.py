@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.errors import UsageError
+from kstream_plan.model.connect_group import DELAY_UNKNOWN, WORKER_SILENT
 from kstream_plan.plans.simulated import Range
 from kstream_plan.render.answers import to_json, to_markdown, to_table
 from kstream_plan.render.page import as_sentence
@@ -71,6 +72,18 @@ def test_what_an_eager_group_gets_for_it_is_told_and_so_is_what_it_loses() -> No
     answer = " ".join(found.steps)
     assert "what a stopped worker ran is unassigned that long" in answer
     assert "As long as one worker supports eager only, the group is eager" in answer
+
+
+def test_what_is_unknown_of_the_workers_is_warned_of() -> None:
+    """A worker does not answer, and what another one ran is unassigned: for how long is unknown."""
+    item = even(4, config={"connect_protocol": "compatible"}, exact=False)
+    item["instances"] = [{"answered": place != 1, **worker} for place, worker in enumerate(item["instances"][:-1])]
+    read = snapshot(item)
+    assert {DELAY_UNKNOWN, WORKER_SILENT} <= {note.code for note in read.warnings}
+    found = to_sessioned(read, number_of_draws=1)
+    assert {*read.warnings} <= {*found.remarks.warnings}
+    assert {*read.assumptions} <= {*found.remarks.assumptions}
+    assert sessioned_page(found).tone != "good"
 
 
 def test_ids_of_workers_that_are_back_are_drawn() -> None:

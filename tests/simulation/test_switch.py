@@ -39,6 +39,19 @@ def both() -> dict[str, Switch]:
     return {release: switch(item, release, number_of_draws=2) for release in ("4.3", "4.4")}
 
 
+def test_settings_that_are_unknown_are_not_those_of_now() -> None:
+    """Without settings the number of standbys is Kafka's default, and not what the group has to be given."""
+    item = row()
+    item["config"] = {}
+    read = snapshot_from_row(item, "")
+    found = switch(read, "4.3", number_of_draws=1)
+    assert {*read.assumptions} <= {*found.remarks.assumptions}
+    assert {*read.warnings} <= {*found.remarks.warnings}
+    assert "unknown" in next(step for step in found.steps if "streams.num.standby.replicas" in step)
+    assert "as now" not in " ".join(switch_page(found).sentences)
+    assert "now)" not in found.remarks.notes[0].message
+
+
 def figure(found: Switch, what: str, standbys: int, side: str) -> Any:
     [row] = [row for row in found.rows if (row.what, row.standbys, row.side) == (what, standbys, side)]
     return row.figures

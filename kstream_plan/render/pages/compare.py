@@ -18,7 +18,7 @@ from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.pages.rates import rates_text
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import at_least, count, count_range, duration, duration_range, pause_text
+from kstream_plan.render.text.numbers import at_least, count, count_range, duration, duration_range, pause_text, span_to
 
 #: So many alternatives have a column each in one table at most.
 _MOST_COLUMNS = 5
@@ -49,7 +49,7 @@ def compare_page(alike: Sequence[SameOutcome], *, verbose: bool = False) -> Page
         title=_title(alike, view),
         tone=_tone(alike),
         sentences=tuple(filter(None, (conclusion(alike), _same(alike, figures, different)))),
-        facts=(Fact("rates", "Rates", rates),) if (rates := rates_text(plan)) else (),
+        facts=(Fact("rates", "Rates", rates),) if (rates := _rates(alike)) else (),
         source=source_text(plan, view.names) + "; plans begin then" * (with_policy and plan.begins_late_at is None),
         tables=tuple(_tables(alike, columns)),
         lines=remark_lines(compare_remarks(alike), left_out=() if verbose or plan.is_of_workers else EXPERT_CODES),
@@ -171,6 +171,17 @@ _OF_WORKERS = (
 )
 
 
+def _rates(alike: Sequence[SameOutcome]) -> str:
+    """Return what is restored and written per second; of each alternative where saved plans have other rates."""
+    names: dict[str, list[str]] = {}
+    for outcome in alike:
+        for alternative in outcome.alternatives:
+            names.setdefault(rates_text(alternative.plan), []).append(settings_text([alternative.changes]))
+    if len(names) == 1:
+        return next(iter(names))
+    return "; ".join(f"{printable(' and '.join(those))}: {text or 'unknown'}" for text, those in names.items())
+
+
 def _title(alike: Sequence[SameOutcome], view: PlanView) -> str:
     number = sum(len(outcome.alternatives) for outcome in alike)
     return f"{plan_title(view)}: {count(number, 'alternative')} of {printable(axes_name(alike))}"
@@ -246,13 +257,15 @@ def _rank(number: int | None) -> float:
 
 def _same(alike: Sequence[SameOutcome], figures: Sequence[Figure], different: Sequence[Figure]) -> str:
     """Return the figures that are the same in all alternatives, and how many random simulations there are."""
-    draws = {
-        alternative.draws.number
+    numbers = [
+        1 if alternative.draws is None else alternative.draws.number
         for outcome in alike
         for alternative in outcome.alternatives
-        if alternative.draws is not None
-    }
-    sets = f"the same {count(max(draws), 'random set')} of them" if draws else ""
+    ]
+    draws = any(alternative.draws is not None for outcome in alike for alternative in outcome.alternatives)
+    least, most = min(numbers), max(numbers)
+    noun = "random set" if most == 1 else "random sets"
+    sets = f"{'the same ' * (least == most)}{span_to(least, most)} {noun} of them"
     parts = (
         [f"Ids of new processes are random and break ties between instances: each is simulated with {sets}."]
         if draws

@@ -65,7 +65,8 @@ def _sentences(switch: Switch, names: Names) -> Iterator[str]:
             moment = f"{'when' if kind == 'join' else 'at a'} {_event(switch, kind, names)}"
             cold.append(f"{count_range(*streams)} instead of {count_range(*classic)} {moment}")
     comparison = f"more tasks start cold than in a classic group{': ' if cold else ''}{', '.join(cold)}"
-    yield f"Afterwards, with {count(standbys, 'standby')} as now, {'' if cold else 'no '}{comparison}."
+    origin = "as now" if switch.settings_known else "(Kafka's default; the number of now is unknown)"
+    yield f"Afterwards, with {count(standbys, 'standby')} {origin}, {'' if cold else 'no '}{comparison}."
     origin = "from a settled group whose copies have caught up"
     yield f"Each protocol is simulated {count(switch.draws, 'time')} with random member ids, {origin}."
 

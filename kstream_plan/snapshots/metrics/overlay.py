@@ -80,8 +80,9 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
     lags = measured_lags(copies, seats, bounds) | lags_of_stores(measured.store_lags, seats, bounds)
     holdings = _Holdings.from_row(row)
     lags_of_copies = {seat: lag for seat, lag in lags.items() if holdings.counts(seat, lag)}
-    lag_rows = _lag_rows(row, lags_of_copies, holdings)
-    reference_ms = _reference_ms(row, lags_of_copies.values()) if measured.now_ms is None else measured.now_ms
+    newest_lags = _not_reported_since(row, lags_of_copies)
+    lag_rows = _lag_rows(row, newest_lags, holdings)
+    reference_ms = _reference_ms(row, newest_lags.values()) if measured.now_ms is None else measured.now_ms
     rates = measured_rates(copies, seats, measured.ends, reference_ms)
     warnings = [
         *measured.notes,
@@ -89,6 +90,7 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
         *_not_scraped(measured, row, {copy.process_id for copy in copies}),
         *_nothing_measured(lag_rows, holdings),
         *_not_assigned(lags.keys() - lags_of_copies.keys() - holdings.active.keys()),
+        *_before_reports(lags_of_copies.keys() - newest_lags.keys()),
         *_offsets_of_others(measured.ends, seats),
         *changelogs_assumed(() if _own_ends(row) else seats.assumed),
         *_restored_from_sources(seats, bounds),
@@ -407,6 +409,28 @@ def _not_assigned(seats: Iterable[_Seat]) -> list[Note]:
         "between snapshot and metrics; the lags of the last join are used"
     )
     return [Note("measured-not-assigned", message, tuple(sorted({task_id for _, task_id in copies})))]
+
+
+def _not_reported_since(row: Row, lags: Mapping[_Seat, MeasuredLag]) -> dict[_Seat, MeasuredLag]:
+    """Return the measured lags but those of copies that are known to have been reported later."""
+    decided_at = (row.get("decision") or {}).get("at")
+    reported_ms: dict[_Seat, int] = {}
+    for lag in row.get("lags") or ():
+        if (reported_at := lag.get("reported_at") or decided_at) is not None:
+            seat = normal_process_id(lag["process_id"]), lag["task_id"]
+            reported_ms[seat] = max(parse_time(reported_at), reported_ms.get(seat, 0))
+    return {seat: lag for seat, lag in lags.items() if lag.at_ms is None or lag.at_ms >= reported_ms.get(seat, 0)}
+
+
+def _before_reports(seats: Iterable[_Seat]) -> list[Note]:
+    copies = sorted(seats)
+    if not copies:
+        return []
+    message = (
+        f"{len(copies)} measured {'lags are' if len(copies) > 1 else 'lag is'} older than what the copy's instance "
+        f"reported, task {copies[0][1]} first: the later report counts; scrape again"
+    )
+    return [Note("measured-before-reported", message, tuple(sorted({task_id for _, task_id in copies})))]
 
 
 def _reference_ms(row: Row, lags: Iterable[MeasuredLag]) -> int:

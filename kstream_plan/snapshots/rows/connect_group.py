@@ -26,8 +26,8 @@ from kstream_plan.model.not_modelled import with_release_warned_of
 from kstream_plan.model.note import name_list
 from kstream_plan.model.scenario import MOST_TASKS
 from kstream_plan.model.setting_texts import number_from_text
-from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.model.times import format_time
+from kstream_plan.model.settings import DEFAULT_SETTINGS, AssignmentConfig
+from kstream_plan.model.times import duration, format_time
 from kstream_plan.snapshots.rows import types as written
 from kstream_plan.snapshots.rows.config import unknown_key
 from kstream_plan.snapshots.rows.fields import FieldError, checked_integer, shown
@@ -62,6 +62,7 @@ def read_connect(
     _refuse(row)
     notes = list[Note]()
     config, protocol, unknown = _read_config(row.config or {}, as_text=config_as_text)
+    notes += _no_settings(row.config or {}, config)
     counts, warnings = _read_connectors(row.connectors or ())
     _check_amount(counts)
     worker_rows = row.instances
@@ -135,6 +136,18 @@ def _read_config(settings: Mapping[str, Any], *, as_text: bool) -> tuple[Assignm
     setting_names = {*CONNECT_SETTINGS, "connect_protocol"}
     unknown = [unknown_key(key, sorted(setting_names)) for key in sorted(set(settings) - setting_names)]
     return replace(AssignmentConfig(), **values), str(protocol), unknown
+
+
+def _no_settings(settings: Mapping[str, Any], config: AssignmentConfig) -> tuple[Note, ...]:
+    """Say that Kafka's defaults, which are those of ``config``, count where a row has no settings of its workers."""
+    if any(settings.get(name) is not None for name in CONNECT_SETTINGS):
+        return ()
+    values = (f"{name.replace('_', '.')} {duration(getattr(config, name))}" for name in CONNECT_SETTINGS)
+    message = (
+        f"The snapshot holds no settings of the workers: Kafka's defaults are assumed ({', '.join(values)}); snapshot "
+        "--connect-config takes theirs"
+    )
+    return (Note(DEFAULT_SETTINGS, message),)
 
 
 def _read_connectors(connector_rows: Sequence[written.Connector]) -> tuple[tuple[tuple[str, int], ...], list[Note]]:

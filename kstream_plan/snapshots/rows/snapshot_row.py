@@ -40,7 +40,13 @@ from kstream_plan.snapshots.rows.lags import LagRow, read_lag_rows
 from kstream_plan.snapshots.rows.members import read_holdings, read_instances, read_starts, untold_protocols
 from kstream_plan.snapshots.rows.no_closer import Course, no_closer, notes_of
 from kstream_plan.snapshots.rows.rates import read_rates
-from kstream_plan.snapshots.rows.streams_group import group_notes, no_epochs, read_broker_group, read_group_config
+from kstream_plan.snapshots.rows.streams_group import (
+    group_notes,
+    no_epochs,
+    no_group_settings,
+    read_broker_group,
+    read_group_config,
+)
 from kstream_plan.snapshots.rows.tasks import TaskRow, complete_tasks, read_task_rows
 from kstream_plan.snapshots.rows.times import time_ms
 from kstream_plan.snapshots.rows.typed_rows import read_typed
@@ -204,7 +210,7 @@ def _read(row: written.Snapshot, lags: LagHistory | None, lags_as_reported: bool
             *broker_notes,
             *notes_of(group, still),
         ),
-        assumptions=(*assumptions, *(() if streams else no_settings(settings, config))),
+        assumptions=(*assumptions, *(no_group_settings if streams else no_settings)(settings, config)),
         coverage=coverage(reports, held_now, group, captured_at_ms),
         measured_lags=_seats_from(LagSource.METRICS, reports) - _seats_from(LagSource.JOIN, reports),
         least_lags=_seats_from(LagSource.METRICS_AT_LEAST, reports) | told_in_part(reports, tasks),

@@ -11,7 +11,7 @@ from kstream_plan.model import Group, Holding, Note
 from kstream_plan.model.java_hash import java_string_key
 from kstream_plan.model.not_modelled import DECIDING_IN_STREAMS_GROUPS
 from kstream_plan.model.setting_texts import number_from_text
-from kstream_plan.model.settings import CONFIG_NAMES, AssignmentConfig
+from kstream_plan.model.settings import CONFIG_NAMES, DEFAULT_SETTINGS, AssignmentConfig
 from kstream_plan.model.streams_group import (
     BROKER_VERSIONS,
     CONTRADICTORY,
@@ -23,6 +23,7 @@ from kstream_plan.model.streams_group import (
     BrokerMember,
     TaskNames,
 )
+from kstream_plan.model.times import duration
 from kstream_plan.snapshots.rows import types as written
 from kstream_plan.snapshots.rows.config import unknown_key
 from kstream_plan.snapshots.rows.fields import FieldError, checked_integer, printable, shown
@@ -33,6 +34,7 @@ _STABLE, _NOT_READY = "stable", "notready"
 _WITH_MEMBERS, _WITHOUT_MEMBERS = (_STABLE, "reconciling", "assigning", _NOT_READY), ("empty", "dead")
 #: The largest value of a setting: Kafka's ``int``.
 _MOST = 2**31 - 1
+_STANDBYS = "streams_num_standby_replicas"
 _RELEASE = re.compile(r"(\d{1,4}\.\d{1,4})(?:[.-].*)?", re.ASCII)
 
 
@@ -62,6 +64,26 @@ def read_group_config(settings: Mapping[str, Any], *, as_text: bool = False) -> 
         else:
             notes.append(unknown_key(key, GROUP_SETTINGS))
     return replace(AssignmentConfig(), **values), notes  # type: ignore[arg-type]
+
+
+def no_group_settings(given: Mapping[str, Any], config: AssignmentConfig) -> tuple[Note, ...]:
+    """Say that the brokers' defaults, which are those of ``config``, count where a row has no settings of its group."""
+    known = {name for name, value in given.items() if value is not None}
+    if known & (GROUP_SETTINGS.keys() - {_STANDBYS}):
+        return ()
+    assumed = [name for name in GROUP_SETTINGS if name not in known]
+    values = ", ".join(f"{name.replace('_', '.')} {_shown_value(name, config)}" for name in assumed)
+    but = " but streams.num.standby.replicas" if _STANDBYS in known else ""
+    message = (
+        f"The snapshot holds no settings of the group{but}: the brokers' defaults are assumed ({values}); "
+        "--streams-config gives those of the group"
+    )
+    return (Note(DEFAULT_SETTINGS, message),)
+
+
+def _shown_value(name: str, config: AssignmentConfig) -> str:
+    value = getattr(config, GROUP_SETTINGS[name][0])
+    return duration(value) if name.endswith("_ms") else str(value)
 
 
 def read_broker_group(row: written.Snapshot, group: Group, generation: int, captured_at_ms: int | None) -> BrokerGroup:

@@ -81,6 +81,20 @@ def test_no_store_makes_up_for_another() -> None:
     assert lag_of(overlaid(text(leads(ahead)), ends=offsets(ENDS)))["lag"] == 10
 
 
+@pytest.mark.parametrize("has_decision", [False, True])
+@pytest.mark.parametrize(("reported", "measured"), [(5_000, 0), (0, 1_800)])
+def test_what_was_reported_after_the_scrape_counts(reported: int, measured: int, has_decision: bool) -> None:
+    """The instance lost its disk, or restored, and joined again: its report is the newer one."""
+    lag = {"process_id": P0, "task_id": "0_0", "lag": reported}
+    row = {**GROUP, "lags": [lag if has_decision else {**lag, "reported_at": GROUP["captured_at"]}]}
+    if has_decision:
+        row["decision"] = {"at": GROUP["captured_at"], "generation": 1}
+    before = text(leads({("A", 0): 1_000 - measured // 2, ("B", 0): 1_000 - measured // 2}), "2026-11-21T11:59:30Z")
+    found = overlaid(before, ends=offsets(ENDS, "2026-11-21T11:59:30Z"), row=row)
+    assert (lag_of(found)["lag"], lag_of(found)["source"]) == (reported, "join")
+    assert "measured-before-reported" in codes(found)
+
+
 def test_a_copy_with_a_store_missing_keeps_what_the_last_join_told() -> None:
     found = overlaid(text(leads({("A", 0): 900, ("A", 1): 1_000, ("B", 1): 1_000})), ends=offsets(ENDS))
     assert lag_of(found) == {**GROUP["lags"][0], "source": "join"}
@@ -135,7 +149,9 @@ def test_the_error_of_later_end_offsets_is_told_with_the_rate() -> None:
     lines = [{"t": 10, "end": dict.fromkeys(ENDS, 0)}, {"t": 40, "end": dict.fromkeys(ENDS, 300)}]
     ends = read_offsets(["-"], io.BytesIO("\n".join(map(json.dumps, lines)).encode()))
     found = overlaid(
-        text(leads(dict.fromkeys(BOTH, 0)), "1970-01-01T00:00:06Z"), ends=ends, row={**GROUP, "captured_at": None}
+        text(leads(dict.fromkeys(BOTH, 0)), "1970-01-01T00:00:06Z"),
+        ends=ends,
+        row={**GROUP, "captured_at": None, "lags": []},
     )
     apart = next(note.message for note in found.warnings if note.code == "offsets-apart")
     assert apart == (
@@ -538,7 +554,7 @@ def test_store_lags_of_what_the_group_does_not_have_are_named(document: Any, mes
 def test_a_topology_tells_which_task_a_store_is_of() -> None:
     bare = {**GROUP, "tasks": [{**task, "changelog_partitions": None} for task in GROUP["tasks"]]}
     document = {"one": {store: {"0": {"offsetLag": 3}} for store in "AB"}}
-    said = read_store_lags(["-"], io.BytesIO(json.dumps(document).encode()), 0)
+    said = read_store_lags(["-"], io.BytesIO(json.dumps(document).encode()), parse_time(SCRAPED))
     with pytest.raises(SnapshotError, match=r"its task in the group 'my.app' is unknown.*give --topology"):
         with_measured_lags(bare, Measurements(store_lags=said))
     sub = "Topologies:\n   Sub-topology: 0\n    Source: s (topics: [in])\n      --> p\n"

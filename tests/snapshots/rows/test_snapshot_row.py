@@ -15,8 +15,9 @@ from kstream_plan.documents.given_settings import GivenSettings
 from kstream_plan.documents.streams_config import StreamsConfigFile
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Snapshot
-from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
-from tests.helpers import captured
+from kstream_plan.model.settings import DEFAULT_SETTINGS, MAX_LONG, AssignmentConfig
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers import captured, connect_rows, streams_rows
 from tests.helpers.snapshot_rows import P0, P1, ROW, changed, codes, copies, lag, read, row
 
 
@@ -434,3 +435,24 @@ def test_what_counts_where_a_snapshot_holds_no_settings_is_told(config: dict[str
     ] * answer
     chosen = GivenSettings({"max_warmup_replicas": 3}).apply(snapshot, StreamsConfigFile({}))
     assert "default-settings" not in {note.code for note in chosen.assumptions}
+
+
+@pytest.mark.parametrize("standbys", [None, 1])
+def test_default_settings_of_a_streams_group_are_told(standbys: int | None) -> None:
+    """The text of Kafka's tool has none: the number of standbys is that of its members."""
+    seats = {"a": [{"consumer_id": "a1", "position": 0, "active": ["0_0"]}]}
+    item = streams_rows.row("4.3", seats, {"0": (1, True, 1)})
+    item["config"] = {} if standbys is None else {"streams_num_standby_replicas": standbys}
+    [told] = [note.message for note in streams_rows.snapshot(item).assumptions if note.code == DEFAULT_SETTINGS]
+    assert "streams.session.timeout.ms 45s" in told
+    assert ("streams.num.standby.replicas 0" in told) is (standbys is None)
+    item["config"] = {"streams_session_timeout_ms": 45_000}
+    assert DEFAULT_SETTINGS not in {note.code for note in streams_rows.snapshot(item).assumptions}
+
+
+def test_default_settings_of_workers_are_told() -> None:
+    item = connect_rows.even()
+    assert DEFAULT_SETTINGS not in {note.code for note in snapshot_from_row(item, "").assumptions}
+    item["config"] = {"connect_protocol": "sessioned"}
+    [told] = [note.message for note in snapshot_from_row(item, "").assumptions if note.code == DEFAULT_SETTINGS]
+    assert "scheduled.rebalance.max.delay.ms 5m" in told
