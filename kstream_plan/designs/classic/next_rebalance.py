@@ -47,24 +47,26 @@ READY_LAST = AT_PROBES._replace(ready_last=True)
 
 
 def next_rebalance(
-    turn: Turn, transition: Transition, known: KnownDecision | None, config: AssignmentConfig, clock: Clock
+    turn: Turn, transition: Transition, known_decision: KnownDecision | None, config: AssignmentConfig, clock: Clock
 ) -> Due | None:
     """Return when the follow-up or the probing rebalance after ``turn`` comes; ``None``: nothing is due.
 
-    ``known``: the turn is a decision from before the plan, of which it is known what is due when.
+    ``known_decision``: the turn is a decision from before the plan, of which it is known what is due when.
     """
     every_ms = probe_ms(turn, config)
     tick_ms = int(clock.tick * (config.heartbeat_interval_ms - every_ms % config.heartbeat_interval_ms))
-    joining = () if known is None else _joining(turn.state, known)
-    told = () if known is None else known.rejoining
-    follow_up = transition.follow_up or bool(told)
-    if joining and not follow_up:
+    joining_consumers = () if known_decision is None else _joining_consumers(turn.state, known_decision)
+    rejoining_consumers = () if known_decision is None else known_decision.rejoining
+    follow_up = transition.follow_up or bool(rejoining_consumers)
+    if joining_consumers and not follow_up:
         return Due(0, Trigger.JOIN)
-    if known is not None and known.next_ms is not None:
-        return Due(known.next_ms + tick_ms, Trigger.PROBING)
+    if known_decision is not None and known_decision.next_ms is not None:
+        return Due(known_decision.next_ms + tick_ms, Trigger.PROBING)
     if follow_up:
-        everyone_at_once = len(transition.disturbed.union(told)) == len(turn.held) - len(joining)
-        if not transition.waiting and not told:
+        everyone_at_once = len(transition.disturbed.union(rejoining_consumers)) == len(turn.held) - len(
+            joining_consumers
+        )
+        if not transition.waiting and not rejoining_consumers:
             everyone_at_once = clock == SOONEST  # for whom the tasks are revoked is not known: it may be the others
         after_ms = clock.at_once_ms if everyone_at_once else int(clock.heartbeat * config.heartbeat_interval_ms)
         return Due(turn.at_ms + after_ms, Trigger.FOLLOW_UP, begun=True)
@@ -79,7 +81,12 @@ def probe_ms(turn: Turn, config: AssignmentConfig) -> int:
     return config.probing_rebalance_interval_ms if own_ms is None else own_ms
 
 
-def _joining(state: GroupState, known: KnownDecision) -> tuple[int, ...]:
+def _joining_consumers(state: GroupState, known_decision: KnownDecision) -> tuple[int, ...]:
     """Return the consumers of instances that came after the decision: they join now."""
-    of_new = [state.group.consumers_of[instance] for instance in newcomers(state)]
-    return tuple(consumer for of in of_new if set(of) <= set(known.others) for consumer in of)
+    consumers_by_newcomer = [state.group.consumers_of[instance] for instance in newcomers(state)]
+    return tuple(
+        consumer
+        for consumers in consumers_by_newcomer
+        if set(consumers) <= set(known_decision.others)
+        for consumer in consumers
+    )
