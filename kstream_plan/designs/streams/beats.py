@@ -47,12 +47,12 @@ class Beats:
     applied_at_ms: int | None = None
     hears_at_ms: int | None = None
 
-    def told(self, at_ms: int) -> Beats:
-        """Return those of a member that was told something new."""
+    def after_assignment(self, at_ms: int) -> Beats:
+        """Return the heartbeats of a member that was told something new."""
         return replace(self, applied_at_ms=at_ms + APPLY_MS)
 
-    def spoken(self, at_ms: int) -> Beats:
-        """Return those of a member that has just spoken."""
+    def after_heartbeat(self, at_ms: int) -> Beats:
+        """Return the heartbeats of a member that has just sent one."""
         applied_at_ms = None if self.says_what_it_has(at_ms) else self.applied_at_ms
         return replace(self, applied_at_ms=applied_at_ms, hears_at_ms=None)
 
@@ -76,8 +76,8 @@ def spread_beats(member_ids: Sequence[str], interval_ms: int, *, from_now: bool,
 
     ``from_now``: the first of them speaks now, at 0. ``draw``: above 0, the number of a random spread.
     """
-    twice = 2 * len(member_ids)
-    phases_ms = [(2 * place + (not from_now)) * interval_ms // twice for place in range(len(member_ids))]
+    half_steps = 2 * len(member_ids)
+    phases_ms = [(2 * place + (not from_now)) * interval_ms // half_steps for place in range(len(member_ids))]
     if draw:
         source = random.Random(draw)
         phases_ms = [source.randrange(interval_ms) for _ in member_ids]

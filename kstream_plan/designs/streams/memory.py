@@ -19,11 +19,11 @@ from kstream_plan.plans import Drop, Revoke, Trigger
 class Playing:
     """What a streams group remembers between turns: the broker's half, which is never changed, and who speaks when.
 
-    ``owners`` tell who ran each task last. ``joining`` are members that have not spoken yet, each with its process id
-    and the offsets that it brings. ``computes_at_ms`` is when a heartbeat may compute a target at the earliest
-    (``None``: none is wanted), ``trigger`` what it is wanted for. Instances in ``stopped``, by process id,
+    ``owners`` tell who ran each task last. ``joining_members`` have not spoken yet, each with its process
+    id and the offsets that it brings. ``computes_at_ms`` is when a heartbeat may compute a target at the earliest
+    (``None``: none is wanted), ``trigger`` what it is wanted for. Instances in ``stopped_process_ids``
     say nothing now. ``silent`` are members that never say that they have given up what they were told to, each with
-    when it is fenced; ``fenced`` are those that were. ``begins``: no turn has told yet
+    when it is fenced; ``fenced_members`` are those that were. ``begins``: no turn has told yet
     what is under way; ``untold`` are other steps that none has told yet.
     """
 
@@ -31,20 +31,22 @@ class Playing:
     broker: GroupCoordinator
     beats: Mapping[str, Beats]
     owners: LastOwners
-    joining: tuple[tuple[str, str, tuple[tuple[int, int], ...]], ...] = ()
+    joining_members: tuple[tuple[str, str, tuple[tuple[int, int], ...]], ...] = ()
     computes_at_ms: int | None = None
     trigger: Trigger = Trigger.MANUAL
-    stopped: tuple[str, ...] = ()
+    stopped_process_ids: tuple[str, ...] = ()
     silent: Silent = field(default_factory=lambda: MappingProxyType({}))
     begins: bool = False
     untold: tuple[Revoke | Drop, ...] = ()
-    fenced: tuple[Fenced, ...] = ()
+    fenced_members: tuple[Fenced, ...] = ()
 
     @property
     def fences(self) -> Mapping[str, int]:
         """When the broker fences whom, as far as anybody knows; the last member goes on being one here."""
-        known = {of: fenced_ms for of, fenced_ms in self.silent.items() if fenced_ms is not None}
-        return known if len(self.broker.members) > 1 else {}
+        fence_ms_by_member = {
+            member_id: fenced_ms for member_id, fenced_ms in self.silent.items() if fenced_ms is not None
+        }
+        return fence_ms_by_member if len(self.broker.members) > 1 else {}
 
 
 def playing_of(state: GroupState) -> Playing:

@@ -133,7 +133,7 @@ class _Change(NamedTuple):
 
 def _change(member: ReconciledMember, target: MemberTarget, holders: Holders, *, by_current: bool) -> _Change:
     process = member.process_id
-    keep_active = MappingProxyType({task: at for task, at in member.active.items() if task in target.active})
+    keep_active = MappingProxyType({task: epoch for task, epoch in member.active.items() if task in target.active})
     keep_standby = member.standby & target.standby
     want_active, want_standby = target.active - keep_active.keys(), target.standby - keep_standby
     still_standby = member.standby & want_active if by_current else _NONE
