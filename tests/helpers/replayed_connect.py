@@ -53,7 +53,7 @@ def _decision(case: Mapping[str, Any], java: int, laws: ConnectLaws) -> dict[str
         task_counts=counts,
         members=members,
         max_delay_ms=case["max_delay"],
-        behind=behind,
+        leader_is_behind=behind,
         java=java,
         laws=laws,
     )
@@ -107,7 +107,7 @@ def played(
         if not cluster.workers:
             continue
         behind = fail == "lag" and len(cluster.workers) > 1
-        rnd = cluster.play(now_ms, behind=behind, synced=fail != "sync", without=without)
+        rnd = cluster.play(now_ms, leader_is_behind=behind, synced=fail != "sync", unanswered_members=without)
         rounds += 1
         yield Played(cluster, rnd, fail != "sync", without)
         now_ms += case["round_ms"]
@@ -118,7 +118,7 @@ def _sequence(case: Mapping[str, Any], java: int, laws: ConnectLaws) -> dict[str
     found = list(played(case, java, laws=laws))
     rounds = [_shown(item.round, java) | ({} if item.synced else {"sync": False}) for item in found]
     workers = found[-1].cluster.workers if found else {}
-    final = {member: _canonical(assigned_wire(worker.held, java)) for member, worker in workers.items()}
+    final = {member: _canonical(assigned_wire(worker.items, java)) for member, worker in workers.items()}
     settled = len(found) < case["max_rounds"]
     return {"settled": settled, "rounds": rounds, "final": final}
 
@@ -147,8 +147,8 @@ def _shown(worker_round: WorkerRound, java: int) -> dict[str, Any]:
 
 def _told(answer: ConnectAnswer, java: int) -> dict[str, Any]:
     return {
-        member: [_wire(assigned_wire(items, java)), _wire(revoked_wire(answer.revoked[member]))]
-        for member, items in answer.assigned.items()
+        member: [_wire(assigned_wire(items, java)), _wire(revoked_wire(answer.revoked_items[member]))]
+        for member, items in answer.assigned_items.items()
     }
 
 

@@ -37,11 +37,11 @@ SHIPPED = Rules(decide)
 class Worker:
     """One worker process.
 
-    ``held`` is what it holds, in the order in which it will report it; ``joins_at_ms`` when it joins again by itself
+    ``items`` is what it holds, in the order in which it will report it; ``joins_at_ms`` when it joins again by itself
     (``None``: not by itself), ``last_completed`` the generation of its last answer.
     """
 
-    held: Items = field(default_factory=Items)
+    items: Items = field(default_factory=Items)
     memory: LeaderMemory = field(default_factory=LeaderMemory)
     last_completed: int = -1
     joins_at_ms: int | None = None
@@ -82,7 +82,7 @@ class ConnectCluster:
         self.workers: dict[str, Worker] = {}
         self.leader: str | None = None
         self.generation = 0
-        self.shared = NO_SHARED_MEMORY
+        self.group_memory = NO_SHARED_MEMORY
         self._rules = rules
         self._table = HashMapOrder() if bins is None else HashMapOrder(bins)
 
@@ -122,53 +122,58 @@ class ConnectCluster:
         )
 
     def play(
-        self, now_ms: int, *, behind: bool = False, synced: bool = True, without: Collection[str] = ()
+        self,
+        now_ms: int,
+        *,
+        leader_is_behind: bool = False,
+        synced: bool = True,
+        unanswered_members: Collection[str] = (),
     ) -> WorkerRound:
         """Play a round: all join, the leader decides, everybody is answered.
 
         Args:
             now_ms: the time of it.
-            behind: the leader's configuration is older than the others'.
+            leader_is_behind: the leader's configuration is older than the others'.
             synced: the answers arrive.
-            without: those to whom none arrives, and who join again.
+            unanswered_members: those to whom none arrives, and who join again.
         """
         assert self.leader is not None
         self.generation += 1
         lead = self.workers[self.leader]
-        members = {member: read_wire(assigned_wire(self.workers[member].held, self.java)) for member in self._table}
-        of = ConnectRound(
+        members = {member: read_wire(assigned_wire(self.workers[member].items, self.java)) for member in self._table}
+        connect_round = ConnectRound(
             now_ms=now_ms,
             generation=self.generation,
             last_completed=lead.last_completed,
             task_counts=self.task_counts,
             members=members,
             max_delay_ms=self.max_delay_ms,
-            shared=self.shared,
-            behind=behind,
+            group_memory=self.group_memory,
+            leader_is_behind=leader_is_behind,
             java=self.java,
             laws=self._rules.laws,
         )
-        answer = self._rules.decide(of, lead.memory)
-        lead.memory, self.shared = answer.memory, answer.shared
+        answer = self._rules.decide(connect_round, lead.memory)
+        lead.memory, self.group_memory = answer.memory, answer.group_memory
         for member, worker in self.workers.items():
             worker.joins_at_ms = now_ms
             if self._rules.replaces:
-                worker.held = Items()
-            if synced and member not in without:
+                worker.items = Items()
+            if synced and member not in unanswered_members:
                 self._receive(worker, answer, member, now_ms)
         return WorkerRound(now_ms, self.generation, self.leader, answer)
 
     def _receive(self, worker: Worker, answer: ConnectAnswer, member: str, now_ms: int) -> None:
         """Let a worker do as it is told; who has lost something, or was told an error, joins again at once."""
-        got = read_wire(assigned_wire(answer.assigned[member], self.java))
-        lost = read_wire(revoked_wire(answer.revoked[member]))
-        connectors, tasks = map(frozenset, lost)
-        worker.held = Items(
-            (*got.connectors, *(connector for connector in worker.held.connectors if connector not in connectors)),
-            (*got.tasks, *(task for task in worker.held.tasks if task not in tasks)),
+        got = read_wire(assigned_wire(answer.assigned_items[member], self.java))
+        revoked_items = read_wire(revoked_wire(answer.revoked_items[member]))
+        connectors, tasks = map(frozenset, revoked_items)
+        worker.items = Items(
+            (*got.connectors, *(connector for connector in worker.items.connectors if connector not in connectors)),
+            (*got.tasks, *(task for task in worker.items.tasks if task not in tasks)),
         )
         worker.last_completed = self.generation
-        if answer.error or any(lost):
+        if answer.error or any(revoked_items):
             worker.joins_at_ms = now_ms
         else:
             worker.joins_at_ms = now_ms + answer.delay_ms if answer.delay_ms > 0 else None

@@ -33,11 +33,11 @@ class ConnectDesign1(Connect):
         """Let the group know what is run, and what the leader knows to be lost, for which a delay may run."""
         leader = next(worker for worker in group.workers if worker.member_id == group.leader)
         items = (leader.memory.previous, *(worker.held for worker in group.workers))
-        known = frozenset(item for held in items for kind in held for item in kind)
-        shared = GroupMemory(known=known, deadline_ms=leader.memory.scheduled_at_ms)
-        return replace(without_memory(group), shared=shared)
+        known_items = frozenset(item for item_sets in items for kind in item_sets for item in kind)
+        group_memory = GroupMemory(known=known_items, deadline_ms=leader.memory.scheduled_at_ms)
+        return replace(without_memory(group), shared=group_memory)
 
-    def assumptions(self, played: Played) -> tuple[Note, ...]:
+    def assumptions(self, run: Played) -> tuple[Note, ...]:
         """Say that nothing of it was released as it is."""
         message = "This design is in no release: weigh it, do not expect it"
-        return (Note("never-released", message), *Connect.assumptions(self, played))
+        return (Note("never-released", message), *Connect.assumptions(self, run))

@@ -21,7 +21,7 @@ class ConnectEager(Connect):
 
     name: ClassVar[str] = "connect-eager"
     differs_by_release: ClassVar[bool] = False
-    how: ClassVar[str] = "connect.protocol=eager"
+    behaviour: ClassVar[str] = "connect.protocol=eager"
     assignor: ClassVar[str] = "eager"
     protocol: ClassVar[str] = "eager"
 
@@ -38,12 +38,12 @@ class ConnectEager(Connect):
         """Return all: who joins has given up everything."""
         return frozenset(range(len(group.consumer_ids)))
 
-    def assumptions(self, played: Played) -> tuple[Note, ...]:
+    def assumptions(self, run: Played) -> tuple[Note, ...]:
         """Say that everything stops at every rebalance, and for how long."""
-        notes = Connect.assumptions(self, played)
-        if not played.rounds:
+        notes = Connect.assumptions(self, run)
+        if not run.rounds:
             return notes
-        heartbeat_ms = played.snapshot.config.heartbeat_interval_ms
+        heartbeat_ms = run.snapshot.config.heartbeat_interval_ms
         message = (
             f"All workers stop all connectors and tasks at every rebalance, for {duration(heartbeat_ms)}: the eager "
             "protocol. That is the time of the heartbeat; stopping and starting take as long as the connectors do"

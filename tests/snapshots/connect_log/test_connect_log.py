@@ -87,15 +87,15 @@ def observed() -> dict[tuple[int, str], Mapping[str, Any]]:
 def answers(rounds: Iterable[Played]) -> Iterator[tuple[tuple[int, str], dict[str, Any]]]:
     for round_ in rounds:
         for member, worker in round_.cluster.workers.items():
-            revoked = round_.round.answer.revoked[member]
+            revoked = round_.round.answer.revoked_items[member]
             yield (
                 (round_.round.generation, member),
                 {
                     "generation": round_.round.generation,
                     "member_id": member,
                     "leader": round_.round.leader,
-                    "connectors": [*worker.held.connectors],
-                    "tasks": [f"{name}-{number}" for name, number in worker.held.tasks],
+                    "connectors": [*worker.items.connectors],
+                    "tasks": [f"{name}-{number}" for name, number in worker.items.tasks],
                     "revoked_connectors": [*revoked.connectors],
                     "revoked_tasks": [f"{name}-{number}" for name, number in revoked.tasks],
                     "delay_ms": round_.round.answer.delay_ms,
