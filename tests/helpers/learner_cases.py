@@ -193,7 +193,7 @@ def _state(record: Mapping[str, Any], static: set[str]) -> GroupState:
     remembered = Remembered(
         leader=memory["leader"],
         last_members=tuple(memory["last_members"]),
-        leaving=tuple((name, int(at_ms) - now_ms) for name, at_ms in memory["leaving"].items()),
+        leaving_deadlines=tuple((name, int(at_ms) - now_ms) for name, at_ms in memory["leaving"].items()),
         announced=tuple(name for name, entry in state["instances"].items() if entry["leaving"]),
     )
     return GroupState(

@@ -37,8 +37,8 @@ class Learner(Design):
 
     def start(self, state: GroupState, _scenario: Scenario | None) -> GroupState:
         """Let every copy name who holds it; who holds anything were the last members."""
-        found = seated(state)
-        return replace(found, memory=remembered_of(found), revoked=MappingProxyType({}))
+        start_state = seated(state)
+        return replace(start_state, memory=remembered_of(start_state), revoked=MappingProxyType({}))
 
     def coordinator(self, config: AssignmentConfig) -> LearnerCoordinator:
         """Begin to coordinate a group with these settings."""
@@ -46,7 +46,7 @@ class Learner(Design):
             config, max_learners=self.max_learners, scale_down_timeout_ms=self.scale_down_timeout_ms
         )
 
-    def assumptions(self, played: Played) -> tuple[Note, ...]:
+    def assumptions(self, run: Played) -> tuple[Note, ...]:
         """Say that nothing of it was released, what a round takes, and what nobody knows of learners."""
         notes = [
             Note(
@@ -55,10 +55,10 @@ class Learner(Design):
             ),
             Note("typical-times", "Times are typical, give or take a heartbeat interval per rebalance"),
         ]
-        if any(held.warmup for rnd in played.rounds for held in rnd.assigned):
+        if any(holding.warmup for rnd in run.rounds for holding in rnd.assigned):
             message = "A task that is learned pauses for a heartbeat interval in every rebalance until it moves"
             notes.append(Note("learned-tasks-stop", message))
-        if played.rounds and played.unrated:
+        if run.rounds and run.unrated:
             message = (
                 "When some learners catch up is unknown: they are assumed to catch up one after the other, at once"
             )
