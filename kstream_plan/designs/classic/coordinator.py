@@ -333,7 +333,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             at_ms=at_ms,
             state=state,
             generation=state.generation + 1,
-            decided=transition.decided,
+            decided=transition.decided_holdings,
             held=transition.holdings,
             target=assignment.target,
             steps=steps,

@@ -277,11 +277,11 @@ class GroupInPlay:
         return DecidedRebalance(
             assignment=assignment,
             transition=Transition(
-                before=self._owned,
-                decided=self._with_stateless(decided_holdings, stateless.shares.consumers),
+                previous_holdings=self._owned,
+                decided_holdings=self._with_stateless(decided_holdings, stateless.shares.consumers),
                 holdings=self._with_stateless(next_holdings, stateless.owners),
-                revoking=frozenset(decision.revoking_consumers()),
-                waiting=frozenset(decision.waiting_consumers()),
+                revoking_consumers=frozenset(decision.revoking_consumers()),
+                waiting_consumers=frozenset(decision.waiting_consumers()),
             ),
             steps=steps,
             queued_tasks=decision.movement.queued,

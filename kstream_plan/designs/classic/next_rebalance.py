@@ -66,7 +66,7 @@ def next_rebalance(
         everyone_at_once = len(transition.disturbed.union(rejoining_consumers)) == len(turn.held) - len(
             joining_consumers
         )
-        if not transition.waiting and not rejoining_consumers:
+        if not transition.waiting_consumers and not rejoining_consumers:
             everyone_at_once = clock == SOONEST  # for whom the tasks are revoked is not known: it may be the others
         after_ms = clock.at_once_ms if everyone_at_once else int(clock.heartbeat * config.heartbeat_interval_ms)
         return Due(turn.at_ms + after_ms, Trigger.FOLLOW_UP, begun=True)
