@@ -49,8 +49,8 @@ def double_ownership(
 ) -> tuple[Interleaved[T], ...] | None:
     """Return the shortest sequence of steps after which two members own one task; ``None`` if there is none.
 
-    Members join in any order, each gets its assignment at any time, and any may be told that it is not known any more.
-    Whoever has not got its assignment when the next rebalance begins joins that one with what it had.
+    Members join in any order, each gets its assignment at any time, and any may become unknown to the coordinator.
+    A member without its assignment when the next rebalance begins joins that one with what it had.
 
     Args:
         owned: what each member owns when the rebalance begins.

@@ -12,7 +12,7 @@ from kstream_plan.protocols.member import Reply, T, on_assignment
 
 
 class LeaderView(NamedTuple, Generic[T]):
-    """The three sets, what each member is told, and who joins again.
+    """The three sets, each member's assignment, and its callbacks.
 
     ``maybe_revoking`` are owned and assigned, ``ready_to_migrate`` assigned and without owner, ``unknown_but_owned``
     owned and not assigned. ``withheld_tasks`` are those of the first whose owner changes: left out of the new owner's
@@ -33,7 +33,7 @@ class LeaderView(NamedTuple, Generic[T]):
 
 
 def leader_view(owned: Sequence[frozenset[T]], decided_tasks: Sequence[frozenset[T]]) -> LeaderView[T]:
-    """Return what the leader makes of a decision.
+    """Return the leader's view of a decision.
 
     Args:
         owned: what each member claims to own; an eager one claims nothing.

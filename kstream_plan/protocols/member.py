@@ -1,4 +1,4 @@
-"""What one member does around a rebalance (KIP-429): what it gives up before it joins, and what it makes of the reply.
+"""What one member does around a rebalance (KIP-429): what it gives up before it joins, and how it follows the reply.
 
 Source: page ``rules``, "One cooperative rebalance".
 
@@ -66,5 +66,5 @@ def before_joining(
 
 
 def on_assignment(owned: frozenset[T], assignment: frozenset[T]) -> Reply[T]:
-    """Return what a member that claimed ``owned`` starts and stops once it is told ``assignment``."""
+    """Return what a member that claimed ``owned`` starts and stops once it gets ``assignment``."""
     return Reply(added_tasks=assignment - owned, revoked_tasks=owned - assignment)

@@ -1,4 +1,4 @@
-"""What a rebalance makes of a decision."""
+"""What members hold after a rebalance, given a decision."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def played(
         if not cluster.workers:
             continue
         behind = fail == "lag" and len(cluster.workers) > 1
-        rnd = cluster.play(now_ms, leader_is_behind=behind, synced=fail != "sync", unanswered_members=without)
+        rnd = cluster.run_round(now_ms, leader_is_behind=behind, synced=fail != "sync", unanswered_members=without)
         rounds += 1
         yield Played(cluster, rnd, fail != "sync", without)
         now_ms += case["round_ms"]

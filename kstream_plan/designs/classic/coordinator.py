@@ -89,7 +89,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         self._maker: StepMaker | None = None
         self._previous: tuple[GroupState, Assignment] | None = None
         self._stateless: StatelessSteps | None = None
-        #: stateful task → the consumer that the last assignment made give it up for another one, of a group not in play
+        #: stateful task → the consumer that the last assignment revoked it from, for a group not in play
         self._revoked_by: Mapping[int, int] = {}
         self._notes: tuple[Note, ...] | None = None
         self._short: set[int] = set()
@@ -174,7 +174,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             self._races |= races
 
     def next(self, turn: ClassicTurn, _ahead: Ahead) -> Due | None:
-        """Say when the follow-up or the probing rebalance comes (page ``plans``, clock)."""
+        """Return when the follow-up or the probing rebalance comes (page ``plans``, clock)."""
         known_decision, self._known_decision = self._known_decision, None
         return next_rebalance(turn, turn.transition, known_decision, self._config, self._clock)
 
@@ -198,7 +198,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
 
     def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
         """Apply joins, leaves and changed settings; drop what was cached of the group before."""
-        if taking.config.release != self._config.release:  # that of whoever leads now
+        if taking.config.release != self._config.release:  # that of the leader now
             assign, protocol = self._of_group
             if (release := taking.config.release) is not None:
                 assign, protocol = assign.of_release(release), protocol.of_release(release)
@@ -217,7 +217,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         return super().take_in(state, taking)
 
     def repeats(self, turn: ClassicTurn) -> Verdict | None:
-        """Compare a probing rebalance, or one that was called for, with those before.
+        """Compare a probing rebalance, or one with another cause, with those before.
 
         A follow-up is compared, too, once follow-ups have come for a whole probing interval: they may never end.
         """

@@ -31,7 +31,7 @@ from kstream_plan.protocols import PROTOCOLS, gives_up
 class Classic(Design):
     """A leader that decides by ``assignor``, members that rebalance by ``protocol``, both names in their registries.
 
-    ``clock`` says when rebalances come: when they typically do, or otherwise; ``times_alone``: nothing else is told;
+    ``clock``: when rebalances come, by default when they typically do; ``times_alone``: only their times are wanted;
     ``release``: of Kafka, by whose rules; ``None``: the newest that is modelled. ``target`` is the file that the
     assignor ``planned`` follows, and when the plan begins.
     """
@@ -58,7 +58,7 @@ class Classic(Design):
         return modelled_as(self.release, "Kafka Streams", MODELLED_STREAMS, "classic protocol")
 
     def start(self, state: GroupState, _scenario: Scenario | None) -> GroupState:
-        """Let every copy name who holds it; what is left over is so since the state's time, unless it says when."""
+        """Set the consumer of every copy; left-over copies date from the state's time, unless they say when."""
         return seated(state)
 
     def rebalances_until_ms(self, state: GroupState, config: AssignmentConfig) -> int | None:

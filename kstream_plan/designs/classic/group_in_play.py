@@ -62,7 +62,7 @@ _REASONS = np.array([CODES.index(ReasonCode(reason)) for reason in REASONS], np.
 
 
 class Columns:
-    """The parts of the engine that play one group; a draft.
+    """The parts of the engine that simulate one group; a draft.
 
     Args:
         group: who takes part.
@@ -225,7 +225,7 @@ class GroupInPlay:
     ) -> DecidedRebalance:
         """Decide by the engine, and withhold what its owner has to give up first.
 
-        ``maker`` has no other limit for reasons than that of the settings. ``times_alone``: no steps are told.
+        ``maker`` has no other limit for reasons than that of the settings. ``times_alone``: no steps are recorded.
         """
         columns = self.columns
         columns.decide(self._owned.owners)

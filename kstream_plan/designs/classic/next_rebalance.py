@@ -22,10 +22,10 @@ class Clock(NamedTuple):
     A follow-up: ``at_once_ms`` if every consumer has a reason of its own to rejoin, else ``heartbeat`` of a heartbeat
     interval; a probing rebalance: the probing interval, then ``tick`` of the time until the next heartbeat, which come
     from the assignment on. ``all_ready``: whatever was restored by then is reported, though its consumer may rejoin too
-    soon for that; one that is late makes it so. ``at_probes``: where nobody knows how fast copies restore, none is
-    caught up at a follow-up, however long it is there, and where somebody does, none begins before a follow-up that
-    comes right after it was placed; ``ready_last``: nor at a probe while somebody is to come or go yet, as if they
-    restored ever so slowly until then.
+    soon for that; one that is late makes it so. ``at_probes``: copies of unknown restore rate are not caught up at a
+    follow-up, however old they are, and copies of known rate do not begin before a follow-up that comes right after
+    they were placed; ``ready_last``: nor at a probe while a join or leave is still to come, as if they restored ever
+    so slowly until then.
     """
 
     at_once_ms: int
@@ -51,7 +51,7 @@ def next_rebalance(
 ) -> Due | None:
     """Return when the follow-up or the probing rebalance after ``turn`` comes; ``None``: nothing is due.
 
-    ``known_decision``: the turn is a decision from before the plan, of which it is known what is due when.
+    ``known_decision``: the turn is this decision from before the plan, whose next rebalance is known.
     """
     every_ms = probe_ms(turn, config)
     tick_ms = int(clock.tick * (config.heartbeat_interval_ms - every_ms % config.heartbeat_interval_ms))

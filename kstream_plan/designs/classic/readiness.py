@@ -112,7 +112,7 @@ def to_restore(copies: Iterable[tuple[Copy, ...]]) -> dict[int, int]:
 
 
 def silent_copies(state: GroupState, readiness: Readiness, rates: Rates) -> tuple[tuple[Copy, ...], ...]:
-    """Return the copies of a state of now: whether those that reported nothing have caught up is unknown."""
+    """Return a state's copies as of now; it is unknown whether copies without a report have caught up."""
     on_instance = to_restore(state.copies)
 
     def now(task: int, copy: Copy) -> Copy:

@@ -1,4 +1,4 @@
-"""Who runs the stateless tasks of a classic group: dealt anew by each decision, and withheld like all others.
+"""The owners of a classic group's stateless tasks: each decision deals them again, and withholds them like all others.
 
 Source: page ``rules``, "Stateless tasks".
 """
@@ -20,7 +20,7 @@ from kstream_plan.protocols import Protocol
 
 
 class StatelessTasks:
-    """Who runs the stateless tasks of a group in play, decision after decision; a draft."""
+    """The owners of the stateless tasks of a group in play, decision after decision; a draft."""
 
     def __init__(self, group: Group, config: AssignmentConfig, laws: Laws, protocol: Protocol) -> None:
         self._group, self._config, self._laws = group, laws.settings(config), laws
@@ -47,7 +47,7 @@ class StatelessTasks:
         self.shares = Shares(instances, consumers, self.shares.loads)
 
     def withhold(self, decision: Decision, previous_owners: Owners) -> None:
-        """Withhold what its owner has to give up first; ``previous_owners`` says who runs each until then."""
+        """Withhold what its owner has to give up first; ``previous_owners`` are those until then."""
         if not self._group.stateless:
             return
         self._previous_owners = previous_owners
@@ -67,11 +67,11 @@ class StatelessTasks:
 def stateless_owners(
     previous_owners: Owners, decided_owners: Owners, stopping: frozenset[int]
 ) -> tuple[Owners, frozenset[int], frozenset[int]]:
-    """Withhold what its owner has to give up first; return who then runs each, who revokes any, and who waits for any.
+    """Withhold what its owner has to give up first; return the owners then, the revoking and the waiting consumers.
 
     Args:
-        previous_owners: who ran each until now, by place among the stateless tasks.
-        decided_owners: who is to run each.
+        previous_owners: those until now, by place among the stateless tasks.
+        decided_owners: those that the assignor decided.
         stopping: the consumers that have given up everything before they joined.
     """
     withheld_tasks = ((previous_owners != decided_owners) & (previous_owners >= 0)).nonzero()[0]

@@ -1,4 +1,4 @@
-"""Where a plan stops being exact: what in a real group is left to chance, and whether this plan hangs on it."""
+"""Where a plan stops being exact: what a real group leaves to chance, and whether this plan depends on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Connect cluster between its rounds: who leads, who holds what, and who joins again when.
+"""A Connect cluster between its rounds: the leader, what each worker holds, and when it joins again.
 
 Source: page ``connect-rules``, "Between rounds".
 """
@@ -18,7 +18,7 @@ from kstream_plan.model.connect_group import NO_SHARED_MEMORY
 
 
 class Rules(NamedTuple):
-    """How rounds go: who decides what, from what the leader sees and remembers, and what workers do with it.
+    """How rounds go: the decision from what the leader sees and remembers, and what workers do with it.
 
     ``replaces``: workers stop everything before they join, and what they are told is all that they hold.
     ``laws``: what the release that runs does otherwise than the newest.
@@ -48,7 +48,7 @@ class Worker:
 
 
 class WorkerRound(NamedTuple):
-    """A round as it was played: when, by whom it was led, and what came out of it."""
+    """A simulated round: its time, its leader and its answer."""
 
     at_ms: int
     generation: int
@@ -57,7 +57,7 @@ class WorkerRound(NamedTuple):
 
 
 class ConnectCluster:
-    """The members of one group, private to whoever plays it.
+    """The members of one group, private to its simulation.
 
     Args:
         task_counts: the connectors and the number of their tasks.
@@ -116,12 +116,12 @@ class ConnectCluster:
         return worker
 
     def due_ms(self) -> int | None:
-        """Return when somebody joins by itself."""
+        """Return when the next worker joins by itself."""
         return min(
             (worker.joins_at_ms for worker in self.workers.values() if worker.joins_at_ms is not None), default=None
         )
 
-    def play(
+    def run_round(
         self,
         now_ms: int,
         *,
@@ -129,7 +129,7 @@ class ConnectCluster:
         synced: bool = True,
         unanswered_members: Collection[str] = (),
     ) -> WorkerRound:
-        """Play a round: all join, the leader decides, everybody is answered.
+        """Simulate a round: all join, the leader decides, all get its answer.
 
         Args:
             now_ms: the time of it.
@@ -164,7 +164,7 @@ class ConnectCluster:
         return WorkerRound(now_ms, self.generation, self.leader, answer)
 
     def _receive(self, worker: Worker, answer: ConnectAnswer, member: str, now_ms: int) -> None:
-        """Let a worker do as it is told; who has lost something, or was told an error, joins again at once."""
+        """Apply the answer to a worker; after a revocation or an error it joins again at once."""
         got = read_wire(assigned_wire(answer.assigned_items[member], self.java))
         revoked_items = read_wire(revoked_wire(answer.revoked_items[member]))
         connectors, tasks = map(frozenset, revoked_items)

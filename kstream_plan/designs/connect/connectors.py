@@ -20,7 +20,7 @@ from kstream_plan.model.scenario import (
 
 
 def apply_event(group: ConnectGroup, event: ConnectorEvent) -> ConnectGroup:
-    """Return the group with the configuration of after an event; no round is played yet."""
+    """Return the group with its configuration after an event; no round follows yet."""
     counts, coming = dict(group.task_counts), dict(group.to_configure)
     match event:
         case CreateConnectors():
@@ -56,7 +56,7 @@ def rejoining(group: ConnectGroup, at_ms: int) -> ConnectGroup:
 def ever_configured(
     task_counts: Sequence[tuple[str, int]], events: Iterable[Event]
 ) -> tuple[tuple[str, int], ...] | None:
-    """Return all connectors there ever are with the most tasks that each has; ``None``: these do not change.
+    """Return all connectors of a scenario with the maximum of their tasks; ``None``: they do not change.
 
     Raises:
         ScenarioError: a connector is created that is there, or another one named that is not.

@@ -11,7 +11,7 @@ from kstream_plan.designs.connect.connectors import ever_configured
 from kstream_plan.designs.connect.departures import events_in_turn
 from kstream_plan.designs.connect.frozen import due_ms, later, led_by, table_bins
 from kstream_plan.designs.connect.laws import NEWEST, ConnectLaws, connect_laws_of
-from kstream_plan.designs.connect.playing import Begins, ConnectPlay, holdings_of
+from kstream_plan.designs.connect.playing import ConnectCoordinator, ConnectStart, holdings_of
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Group, GroupState, Note, Snapshot
 from kstream_plan.model.connect_group import CONNECT_SETTINGS, NO_MEMORY, ConnectGroup, work_of
@@ -80,7 +80,7 @@ class Connect(Design):
         if group.leader is None:
             group = led_by(group, _stays_longest(group, scenario))
         elif all(worker.memory == NO_MEMORY for worker in group.workers if worker.member_id == group.leader):
-            group = led_by(group, group.leader)  # by the eager protocol nobody remembers anything
+            group = led_by(group, group.leader)  # by the eager protocol no worker remembers anything
         start_group = self.remembering(replace(later(group, -state.at_ms), bins=bins))
         ever = ever_configured(group.task_counts, scenario.events) if scenario else None
         if ever is not None:
@@ -89,10 +89,10 @@ class Connect(Design):
             state = replace(state, holdings=holdings_of(state, start_group), copies=((),) * len(state.group.tasks))
         events = () if scenario is None else scenario.events
         bounces = tuple(event for event in events if isinstance(event, Bounce) and event.settings)
-        return replace(state, memory=Begins(group=start_group, asks_now=scenario is None, bounces=bounces))
+        return replace(state, memory=ConnectStart(group=start_group, asks_now=scenario is None, bounces=bounces))
 
     def remembering(self, group: ConnectGroup) -> ConnectGroup:
-        """Return the cluster that a plan starts from with what is remembered in it by this design."""
+        """Return the cluster at the start of a plan, with what this design remembers."""
         return group
 
     def happening(self, event: Event, snapshot: Snapshot) -> Event:
@@ -117,7 +117,7 @@ class Connect(Design):
         _check_settings(event, (_DELAY, RELEASE) if self.differs_by_release else (_DELAY,))
         if isinstance(event, Stop) and not event.crash:
             return Leave(at_ms=event.at_ms, process_ids=event.process_ids, where=location)
-        # the delay is that of the worker that leads: the play knows who has which
+        # the leader's delay counts: the coordinator knows each worker's
         return replace(event, leaves=True, settings=()) if isinstance(event, Bounce) else event
 
     def leaving_in_turn(self, scenario: Scenario, snapshot: Snapshot) -> Scenario | None:
@@ -127,9 +127,9 @@ class Connect(Design):
         events = events_in_turn(group, scenario.events, snapshot.config.heartbeat_interval_ms)
         return None if events is None else Scenario(events=tuple(events))
 
-    def coordinator(self, config: AssignmentConfig) -> ConnectPlay:
+    def coordinator(self, config: AssignmentConfig) -> ConnectCoordinator:
         """Begin to coordinate a group with these settings."""
-        return ConnectPlay(config, self.rules)
+        return ConnectCoordinator(config, self.rules)
 
     def assumptions(self, run: Played) -> tuple[Note, ...]:
         """Return what a plan assumes about workers and rounds."""
@@ -137,7 +137,7 @@ class Connect(Design):
 
 
 def _check_settings(event: Event, of_restart: tuple[str, ...]) -> None:
-    """Check that all settings of an event are those of workers, and of a restart those whose effect is modelled."""
+    """Check that an event has only settings of workers, and a restart only those whose effect is modelled."""
     if isinstance(event, ConfigChange | Bounce):
         settings = CONNECT_SETTINGS if isinstance(event, ConfigChange) else of_restart
         unknown_setting = next((name for name, _ in event.settings if name not in settings), None)

@@ -35,7 +35,7 @@ class LeaderMemory:
     """What a worker remembers of the rounds that it led; the fields are Kafka's own.
 
     ``previous`` was assigned in the last of them, ``revocation`` revoked. ``candidates`` may get what is lost, in
-    order. ``scheduled_at`` is when the delay ends (0 or less: none runs), ``delay_ms`` what was told of it.
+    order. ``scheduled_at`` is when the delay ends (0 or less: none runs), ``delay_ms`` what members were told of it.
     """
 
     previous: ItemSets = field(default_factory=ItemSets)
@@ -72,7 +72,7 @@ class ConnectRound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectAnswer:
-    """What every member is told: what it gets besides what it keeps and what it loses, in order; and the delay."""
+    """A round's answer: what each member gets besides what it keeps, what it loses, in order; and the delay."""
 
     assigned_items: Mapping[str, Items]
     revoked_items: Mapping[str, Items]
@@ -87,7 +87,7 @@ CONFIG_MISMATCH = 1
 
 
 def not_decided(connect_round: ConnectRound, memory: LeaderMemory) -> ConnectAnswer:
-    """Return the answer of a leader whose configuration is behind: nobody gets or loses anything."""
+    """Return the answer of a leader whose configuration is behind: no member gets or loses anything."""
     no_items = MappingProxyType(dict.fromkeys(connect_round.members, Items()))
     return ConnectAnswer(
         assigned_items=no_items,
@@ -197,7 +197,7 @@ class Draft:
         delay_ms: int,
         group_memory: GroupMemory = NO_SHARED_MEMORY,
     ) -> ConnectAnswer:
-        """Return what the members are told: what each is given and loses (step 10)."""
+        """Return the members' answers: what each gets and loses (step 10)."""
         return ConnectAnswer(
             assigned_items={
                 member: Items(*(self._given_to(member, kind) for kind in (0, 1))) for member in self.next[0]

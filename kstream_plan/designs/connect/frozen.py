@@ -22,41 +22,41 @@ from kstream_plan.model.connect_group import (
 _ZERO_MS = 10**15
 
 
-def play(group: ConnectGroup, rules: Rules, max_delay_ms: int, at_ms: int) -> tuple[ConnectGroup, WorkerRound]:
-    """Play a round by these rules at a time of the plan's clock; return the cluster after it, and the round."""
+def run_round(group: ConnectGroup, rules: Rules, max_delay_ms: int, at_ms: int) -> tuple[ConnectGroup, WorkerRound]:
+    """Simulate a round by these rules at a time of the plan's clock; return the cluster after it, and the round."""
     cluster = thawed(group, max_delay_ms, rules)
-    worker_round = cluster.play(_ZERO_MS + at_ms)
+    worker_round = cluster.run_round(_ZERO_MS + at_ms)
     return frozen(cluster), worker_round
 
 
 def join(group: ConnectGroup, member_id: str, at_ms: int) -> ConnectGroup:
-    """Let a new process join; no round is played yet."""
+    """Return the group with a new process as a member; no round follows yet."""
     cluster = thawed(group, 0)
     cluster.join(member_id, _ZERO_MS + at_ms)
     return frozen(cluster)
 
 
 def leave(group: ConnectGroup, member_id: str) -> ConnectGroup:
-    """Take a worker out; if it led, the first of the broker's table leads."""
+    """Return the group without a worker; if it led, the first of the broker's table leads."""
     cluster = thawed(group, 0)
     cluster.leave(member_id)
     return frozen(cluster)
 
 
 def due_ms(group: ConnectGroup) -> int | None:
-    """Return when somebody joins by itself."""
+    """Return when the next worker joins by itself."""
     return min((worker.joins_at_ms for worker in group.workers if worker.joins_at_ms is not None), default=None)
 
 
 def kept_until_ms(group: ConnectGroup) -> int | None:
-    """Return until when what is lost waits for who may come back; ``None``: it does not."""
+    """Return until when lost work waits for workers that may come back; ``None``: it does not wait."""
     if group.shared.deadline_ms is not None:
         return group.shared.deadline_ms
     return next((worker.memory.scheduled_at_ms for worker in group.workers if worker.member_id == group.leader), None)
 
 
 def without_memory(group: ConnectGroup) -> ConnectGroup:
-    """Return the same with workers that remember nothing."""
+    """Return the group with workers that remember nothing."""
     return replace(group, workers=tuple(replace(worker, memory=NO_MEMORY) for worker in group.workers))
 
 
@@ -81,7 +81,7 @@ def later(group: ConnectGroup, by_ms: int) -> ConnectGroup:
 
 
 def led_by(group: ConnectGroup, leader: str) -> ConnectGroup:
-    """Return the same led by a worker that remembers what all hold, and nothing else."""
+    """Return the group led by a worker that remembers what all hold, and nothing else."""
     memory = remembering_all(group.workers, group.generation)
     workers = (replace(worker, memory=memory) if worker.member_id == leader else worker for worker in group.workers)
     return replace(group, leader=leader, workers=tuple(workers))
@@ -101,12 +101,12 @@ def table_bins(member_ids: list[str]) -> int | None:
 
 
 def in_table(group: ConnectGroup) -> ConnectGroup:
-    """Return the same with a broker's table of as many bins as one has that lists the workers in their order."""
+    """Return the group with as many bins in the broker's table as give the order of its workers."""
     return replace(group, bins=table_bins([worker.member_id for worker in group.workers]))
 
 
 def thawed(group: ConnectGroup, max_delay_ms: int, rules: Rules = SHIPPED) -> ConnectCluster:
-    """Return a cluster that is the same by now, and can be played on."""
+    """Return the same cluster in a form that can be simulated on."""
     cluster = ConnectCluster(dict(group.task_counts), max_delay_ms, rules, group.java, group.bins)
     for worker in group.workers:
         joins_at_ms = None if worker.joins_at_ms is None else _ZERO_MS + worker.joins_at_ms

@@ -64,7 +64,7 @@ class _Draft(Draft):
     # -- steps 2 and 3 -------------------------------------------------------------------------------------------
 
     def find_lost(self) -> None:
-        """Find what nobody has any more, and what nobody has had (steps 2 and 3)."""
+        """Find the lost items, the deleted ones and the new ones (steps 2 and 3)."""
         if any(self.active[kind] & self.memory.revocation[kind] for kind in (0, 1)):
             self.previous = [*self.active]
         for kind, configured in enumerate(configured_sets(self.of_round.task_counts)):
@@ -80,7 +80,7 @@ class _Draft(Draft):
     # -- step 6 --------------------------------------------------------------------------------------------------
 
     def handle_lost(self) -> None:
-        """Wait for whoever had what is lost, or deal it out (step 6)."""
+        """Keep lost items for the workers that had them, or deal them out (step 6)."""
         now_ms, limit_ms = self.of_round.now_ms, self.of_round.max_delay_ms
         laws = self.of_round.laws
         at_once = limit_ms == 0 and not laws.waits_without_delay
@@ -151,7 +151,7 @@ class _Draft(Draft):
     # -- steps 10 and 11 -----------------------------------------------------------------------------------------
 
     def final_answer(self) -> ConnectAnswer:
-        """Return what the members are told, and what the leader remembers (steps 10 and 11)."""
+        """Return the members' answers, and what the leader remembers (steps 10 and 11)."""
         revocation = self.revocation()
         previous = []
         released_by_kind = self.released_items(revocation)
@@ -187,7 +187,7 @@ class _EarlierDraft(_Draft):
 
     def __init__(self, connect_round: ConnectRound, memory: LeaderMemory) -> None:
         super().__init__(connect_round, memory)
-        #: what is revoked because it was deleted, and nobody reports
+        #: deleted items that are revoked though no member reports them
         self.without_owner: list[list[Any]] = [[], []]
 
     def find_lost(self) -> None:

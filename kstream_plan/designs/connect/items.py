@@ -108,7 +108,7 @@ def configured_sets(task_counts: Mapping[str, int]) -> tuple[frozenset[str], fro
 def _configured(
     task_counts: tuple[tuple[str, int], ...],
 ) -> tuple[Items, tuple[frozenset[str], frozenset[ConnectorTask]]]:
-    """Remember the last answer: it is asked for in every round, and hardly ever changes."""
+    """Cache the last answer: every round needs it, and it hardly ever changes."""
     counts = dict(task_counts)
     connectors = in_order(counts)
     items = Items(tuple(connectors), tuple([(name, number) for name in connectors for number in range(counts[name])]))

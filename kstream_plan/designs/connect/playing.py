@@ -1,4 +1,4 @@
-"""A Connect group under the clock: rounds, what they stop and start, what nobody runs, and who joins again when."""
+"""A Connect group under the clock: rounds, what they stop and start, unassigned work, and when workers join again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from kstream_plan.designs.connect.cluster import SHIPPED, Rules
 from kstream_plan.designs.connect.connectors import apply_event, rejoining, with_their_tasks
-from kstream_plan.designs.connect.frozen import due_ms, join, kept_until_ms, leave, play
+from kstream_plan.designs.connect.frozen import due_ms, join, kept_until_ms, leave, run_round
 from kstream_plan.designs.connect.laws import ConnectLaws, connect_laws_of
 from kstream_plan.model import GroupState, Holding, Holdings, Rates, Target, WorkId
 from kstream_plan.model.connect_group import ConnectGroup, all_items
@@ -47,10 +47,10 @@ _LEFT_UNASSIGNED = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Begins:
+class ConnectStart:
     """What a plan starts from; ``asks_now``: a rebalance starts now, else with what happens, or a delay that ends.
 
-    ``bounces``: those in which workers get settings of their own.
+    ``bounces``: restarts with settings of the worker's own.
     """
 
     group: ConnectGroup
@@ -65,8 +65,8 @@ class ConnectTurn(Turn):
     next_cluster: ConnectGroup
 
 
-class ConnectPlay(Coordinator[ConnectTurn]):
-    """The leader decides, and everybody does as told within the round."""
+class ConnectCoordinator(Coordinator[ConnectTurn]):
+    """Coordinates one cluster: the leader decides, and all workers follow within the round."""
 
     def __init__(self, config: AssignmentConfig, rules: Rules) -> None:
         self._config = config
@@ -80,7 +80,7 @@ class ConnectPlay(Coordinator[ConnectTurn]):
     def last(self, state: GroupState) -> ConnectTurn | None:
         """Return the round before the plan, unless a rebalance starts now."""
         begins = state.memory
-        assert isinstance(begins, Begins)
+        assert isinstance(begins, ConnectStart)
         self._stood_still = set(_unassigned_tasks(state, state.holdings, begins.group))
         self._bounces = begins.bounces
         if begins.asks_now:
@@ -91,7 +91,7 @@ class ConnectPlay(Coordinator[ConnectTurn]):
     def until_now(self, state: GroupState, _lapse: Lapse) -> GroupState:
         """Return the group as it was captured."""
         begins = state.memory
-        assert isinstance(begins, Begins)
+        assert isinstance(begins, ConnectStart)
         return replace(state, at_ms=0, memory=begins.group)
 
     def take(self, state: GroupState, at_ms: int, _trigger: Trigger, members: tuple[Step, ...]) -> ConnectTurn:
@@ -101,12 +101,12 @@ class ConnectPlay(Coordinator[ConnectTurn]):
         steps = [
             *members,
             *self._stops_and_starts(state, next_cluster, holdings),
-            *self._run_by_nobody(state, next_cluster, holdings, at_ms),
+            *self._unassigned_steps(state, next_cluster, holdings, at_ms),
         ]
         return self._turn(state, next_cluster, at_ms, holdings, steps)
 
     def changes_nothing(self, turn: ConnectTurn) -> bool:
-        """Tell whether nobody stops or starts anything, and no delay begins, moves or ends."""
+        """Tell whether no work stops or starts, and no delay begins, moves or ends."""
         quiet = due_ms(turn.next_cluster) is None and due_ms(_cluster(turn.state)) is None
         steps = (step for step in turn.steps if not _is_not_configured(step))
         return quiet and not any(steps) and tuple(turn.held) == tuple(turn.state.holdings)
@@ -122,7 +122,7 @@ class ConnectPlay(Coordinator[ConnectTurn]):
         return Due(again_ms, Trigger.DEADLINE)
 
     def later(self, turn: ConnectTurn, lapse: Lapse) -> GroupState:
-        """Return the group as the next round finds it; a round that is not told of was never played."""
+        """Return the group as the next round finds it; an idle round changes nothing."""
         if lapse.idle:
             return turn.state
         return replace(
@@ -130,7 +130,7 @@ class ConnectPlay(Coordinator[ConnectTurn]):
         )
 
     def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
-        """Let workers leave and join; settings count from now."""
+        """Apply joins and leaves; settings count from now."""
         self._remember(state)
         next_state, steps = super().take_in(state, taking)
         self._config = taking.config
@@ -150,7 +150,7 @@ class ConnectPlay(Coordinator[ConnectTurn]):
         return replace(next_state, memory=cluster, leader=leader), steps
 
     def waited_for(self, turn: ConnectTurn) -> tuple[WorkId, ...]:
-        """Return what nobody runs."""
+        """Return the unassigned work."""
         return tuple(
             turn.state.group.tasks[task].task_id for task in _unassigned_tasks(turn.state, turn.held, turn.next_cluster)
         )
@@ -166,7 +166,7 @@ class ConnectPlay(Coordinator[ConnectTurn]):
         return super().ended(turn, verdict, rates)
 
     def _restarted(self, process_id: str, at_ms: int) -> None:
-        """Let a worker that joins have the delay and the release that it was restarted with."""
+        """Record the delay and the release that a joining worker was restarted with."""
         for bounce in self._bounces:
             ids = [instance.process_id for instance in bounce.new_instances] or bounce.process_ids
             if process_id in ids and bounce.at_ms <= at_ms:
@@ -177,12 +177,12 @@ class ConnectPlay(Coordinator[ConnectTurn]):
                     self._own_laws[process_id] = connect_laws_of(str(release))
 
     def _max_delay_ms(self, group: ConnectGroup) -> int:
-        """Return the delay of who leads: the leading worker's own setting counts."""
+        """Return the leader's delay: its own setting counts."""
         usual_ms = self._config.scheduled_rebalance_max_delay_ms or 0
         return self._own_delay_ms.get(group.leader or "", usual_ms)
 
     def _rules_of(self, group: ConnectGroup) -> Rules:
-        """Return the rules of who leads: those of its own release count; drafts have none."""
+        """Return the leader's rules: those of its own release count; drafts have none."""
         if self._rules.decide is not SHIPPED.decide:
             return self._rules
         return self._rules._replace(laws=self._own_laws.get(group.leader or "", self._rules.laws))
@@ -200,7 +200,7 @@ class ConnectPlay(Coordinator[ConnectTurn]):
 
     def _cluster_after_round(self, group: ConnectGroup, at_ms: int) -> ConnectGroup:
         """Return the cluster after a round now."""
-        next_cluster, _ = play(with_their_tasks(group), self._rules_of(group), self._max_delay_ms(group), at_ms)
+        next_cluster, _ = run_round(with_their_tasks(group), self._rules_of(group), self._max_delay_ms(group), at_ms)
         return rejoining(next_cluster, at_ms)
 
     def _stops_and_starts(
@@ -223,10 +223,10 @@ class ConnectPlay(Coordinator[ConnectTurn]):
             self._stood_still -= current_tasks
         return [*stops, *starts]
 
-    def _run_by_nobody(
+    def _unassigned_steps(
         self, state: GroupState, next_cluster: ConnectGroup, holdings: Sequence[Holding], at_ms: int
     ) -> list[Step]:
-        """Return what nobody runs after the round: until one that follows at once, or until the delay ends."""
+        """Return the steps on unassigned work: until a follow-up, or until the delay ends."""
         unassigned_tasks, steps = _unassigned_tasks(state, holdings, next_cluster), list[Step]()
         absent = sorted(_absent(state, next_cluster).difference(*(holding.active for holding in holdings)))
         if absent:
@@ -285,7 +285,7 @@ class ConnectPlay(Coordinator[ConnectTurn]):
         )
 
     def _in_the_end(self, group: ConnectGroup) -> ConnectGroup:
-        """Return the cluster once it has settled, if nobody comes or goes."""
+        """Return the cluster once it has settled, without further joins and leaves."""
         at_ms = None
         for _ in range(_MOST_ROUNDS):
             again_ms = due_ms(group)

@@ -1,4 +1,4 @@
-"""Design I's decision: what nobody runs is placed at once, what members have too much of is revoked at once.
+"""Design I's decision: unassigned items are placed at once, surplus items are revoked at once.
 
 What is free and what deleted follows from what is configured and what members report, not from who leads (connect
 rules, designs I, II and III).

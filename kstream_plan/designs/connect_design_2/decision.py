@@ -1,4 +1,4 @@
-"""Design II's decision: as Design I's, but what is lost waits until a deadline that the whole group remembers."""
+"""Design II's decision: as Design I's, but lost items wait until a deadline that the whole group remembers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kstream_plan.model.connect_group import GroupMemory
 
 
 class RevocationStep(NamedTuple):
-    """What is taken away in a round, after how long the next one comes, and when more may be taken away."""
+    """What a round revokes, the delay until the next one, and when more may be revoked."""
 
     surplus: Surplus
     delay_ms: int = 0
@@ -55,7 +55,7 @@ class Deferred:
         draft.give(placed)
         return draft.answer(
             memory,
-            # who has lost something joins again at once, and with it all
+            # a worker that lost items joins again at once, and with it all
             0 if any(items for kind in draft.revoke for items in kind.values()) else step.delay_ms,
             group_memory=GroupMemory(
                 known=frozenset(chain(*waiting_items, *(items for kind in draft.next for items in kind.values()))),
@@ -65,5 +65,5 @@ class Deferred:
         )
 
     def revocation_step(self, surplus: Surplus, _connect_round: ConnectRound) -> RevocationStep:
-        """Return what is taken away when nothing waits: all that is too much."""
+        """Return the step when nothing waits: the whole surplus is revoked."""
         return RevocationStep(surplus)

@@ -17,7 +17,7 @@ class Stepwise(Deferred):
     pause_ms: int
 
     def revocation_step(self, surplus: Surplus, connect_round: ConnectRound) -> RevocationStep:
-        """Return what is taken away when nothing waits: the first of what is too much, unless it is too early."""
+        """Return the step when nothing waits: the first of the surplus is revoked, unless it is too early."""
         next_step_ms = connect_round.group_memory.next_step_ms
         if next_step_ms is not None and connect_round.now_ms < next_step_ms:
             return RevocationStep(({}, {}), next_step_ms - connect_round.now_ms, next_step_ms)

@@ -1,4 +1,4 @@
-"""The eager decision: everything is dealt out in turn, whoever had what.
+"""The eager decision: everything is dealt out in turn, whatever members had.
 
 Source: page ``connect-rules``, "Eager".
 """
@@ -13,7 +13,7 @@ from kstream_plan.designs.connect.items import ConnectorTask, Items, configured,
 
 
 def decide(connect_round: ConnectRound, memory: LeaderMemory) -> ConnectAnswer:
-    """Decide one round; nothing is revoked, and nobody waits."""
+    """Decide one round; nothing is revoked, and nothing waits."""
     if connect_round.leader_is_behind:
         return not_decided(connect_round, memory)
     return ConnectAnswer(
@@ -38,5 +38,5 @@ def deal(task_counts: Mapping[str, int], members: Collection[str]) -> dict[str, 
     return {member: Items(tuple(connectors[member]), tuple(tasks[member])) for member in members}
 
 
-#: How rounds go: who joins has stopped everything, and holds what it is told.
+#: How rounds go: a worker stops everything before it joins, and holds its answer.
 EAGER = Rules(decide, replaces=True)

@@ -17,7 +17,7 @@ from kstream_plan.plans.design import Played
 
 @dataclass(frozen=True, slots=True)
 class ConnectEager(Connect):
-    """Workers that stop everything before they join, and get what is dealt out anew: ``connect.protocol=eager``."""
+    """Workers that stop everything before they join, and get what is dealt out then: ``connect.protocol=eager``."""
 
     name: ClassVar[str] = "connect-eager"
     differs_by_release: ClassVar[bool] = False
@@ -31,15 +31,15 @@ class ConnectEager(Connect):
         return EAGER
 
     def remembering(self, group: ConnectGroup) -> ConnectGroup:
-        """Return the same: nobody remembers anything."""
+        """Return the group without memory: no worker remembers anything."""
         return without_memory(group)
 
     def stopping(self, group: Group) -> frozenset[int]:
-        """Return all: who joins has given up everything."""
+        """Return all consumers: a worker gives up everything before it joins."""
         return frozenset(range(len(group.consumer_ids)))
 
     def assumptions(self, run: Played) -> tuple[Note, ...]:
-        """Say that everything stops at every rebalance, and for how long."""
+        """Return the note that everything stops at every rebalance, and for how long."""
         notes = Connect.assumptions(self, run)
         if not run.rounds:
             return notes

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kstream_plan.assignors.threads.split import split
 from kstream_plan.designs.learner import disks
 from kstream_plan.designs.learner.decision import LearnerDecision, decide
-from kstream_plan.designs.learner.memory import Remembered, remembered_of, reported_by
+from kstream_plan.designs.learner.memory import LearnerMemory, memory_of, reported_by
 from kstream_plan.designs.learner.reported import LearnerSettings
 from kstream_plan.designs.learner.roles import Roles, RoundAssignment
 from kstream_plan.designs.learner.round_steps import learned_tasks, steps_of
@@ -46,7 +46,7 @@ _SCALE_DOWN, _MEMBERSHIP = Reason(ReasonCode.SCALE_DOWN), Reason(ReasonCode.MEMB
 class LearnerTurn(Turn):
     """A round; ``memory`` and the ``copies`` that it changes are as after it; ``next_at_once``: another one follows."""
 
-    memory: Remembered
+    memory: LearnerMemory
     copies: Mapping[int, tuple[Copy, ...]]
     next_at_once: bool
 
@@ -75,8 +75,8 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         self._reseated: frozenset[int] = frozenset()
 
     def last(self, state: GroupState) -> LearnerTurn | None:
-        """Return the round before the plan, of a group of this kind: what it began goes on."""
-        if not isinstance(state.memory, Remembered) or state.memory.guessed:
+        """Return the round before the plan, of a group of this kind: its learners go on."""
+        if not isinstance(state.memory, LearnerMemory) or state.memory.guessed:
             return None
         holdings, at_ms = Holdings.of(state.group, state.holdings), state.at_ms
         return LearnerTurn(
@@ -94,7 +94,7 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
 
     def until_now(self, state: GroupState, lapse: Lapse) -> GroupState:
         """Let copies restore that were reported before now."""
-        memory = remembered_of(state)
+        memory = memory_of(state)
         next_state = replace(state, memory=memory)
         self._rates = lapse.spans[-1].rates if lapse.spans else self._rates
         if lapse.to_ms == lapse.from_ms:
@@ -104,7 +104,7 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
 
     def take(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> LearnerTurn:
         """Simulate the round that is due."""
-        memory = remembered_of(state)
+        memory = memory_of(state)
         state = disks.cleaned(state, at_ms, self._config.state_cleanup_delay_ms)
         roles = self._roles(state.group, state.holdings)
         if trigger is Trigger.LEARNER_READY:
@@ -112,7 +112,7 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         reported = reported_by(state, roles, memory, at_ms)
         decision = decide(reported, memory.by_index(state.group), self._settings())
         ids = [instance.process_id for instance in state.group.instances]
-        # a new leader never saw who is absent: gone, too, though it has not removed them
+        # a new leader never saw absent members: they are gone, too, though it has not removed them
         removed = [ids[instance] for instance in sorted(reported.members - decision.memory.last_members)]
         next_memory = memory.after_round(decision.memory, state.group, removed)
         steps = [*members, *_leaving_steps(memory, next_memory)]
@@ -203,7 +203,7 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
     def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
         """Apply joins and leaves; a static member, or one that announces its leave, stays one until it is empty."""
         self._config, self._previous = taking.config, None
-        memory, change = remembered_of(state), taking.change
+        memory, change = memory_of(state), taking.change
         returns = [arrival for arrival in change.joined if arrival.instance.process_id in memory.departing_ids]
         leaves = isinstance(change.event, Leave)
         announces = isinstance(change.event, Leave) and change.event.announced
@@ -275,7 +275,7 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
     def _goes_on(self, turn: LearnerTurn) -> bool:
         return bool(turn.next_at_once or turn.queued or turn.memory.leaving_deadlines)
 
-    def _learners(self, group: Group, roles: Roles, memory: Remembered) -> list[disks.Seat]:
+    def _learners(self, group: Group, roles: Roles, memory: LearnerMemory) -> list[disks.Seat]:
         """Return the learners of instances that run, as (task, instance), by instance."""
         absent = [group.instance_index[process_id] for process_id, _ in memory.absent]
         tasks = roles.learned
@@ -283,7 +283,7 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         seats = zip(tasks.tolist(), roles.learner[tasks].tolist(), strict=True)
         return [seat for seat in seats if seat[1] not in absent]
 
-    def _mark_ready(self, state: GroupState, roles: Roles, memory: Remembered) -> GroupState:
+    def _mark_ready(self, state: GroupState, roles: Roles, memory: LearnerMemory) -> GroupState:
         """Mark the first learner with an unknown time as ready, unless a learner is ready."""
         learners = self._learners(state.group, roles, memory)
         if self._all_rated(state.group, learners):
@@ -315,7 +315,7 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         return disks.next_ready_ms(turn.state, turn.copies, learners, limit, turn.at_ms, ahead_of_those_that_run)
 
 
-def _leaving_steps(previous_memory: Remembered, next_memory: Remembered) -> list[Step]:
+def _leaving_steps(previous_memory: LearnerMemory, next_memory: LearnerMemory) -> list[Step]:
     previous_deadlines, absent = dict(previous_memory.leaving_deadlines), dict(previous_memory.absent)
     return [
         InstanceLeaving(process_id, at_ms, absent.get(process_id), _SCALE_DOWN)
@@ -327,7 +327,7 @@ def _leaving_steps(previous_memory: Remembered, next_memory: Remembered) -> list
 def _remove_instances(
     state: GroupState, removed: Sequence[str], round_assignment: RoundAssignment, at_ms: int
 ) -> tuple[GroupState, Holdings, Target]:
-    """Return the group, what its instances are to hold, and the target without who has gone with this round."""
+    """Return the group, its instances' holdings and the target without the instances removed in this round."""
     if not removed:
         return state, round_assignment.instances, round_assignment.target
     old, removed_ids = state.group, frozenset(removed)
@@ -341,7 +341,7 @@ def _instance(group: Group, process_id: str) -> Instance:
     return group.instances[group.instance_index[process_id]]
 
 
-def _without_absent(spans: Sequence[Span], group: Group, memory: Remembered) -> Sequence[Span]:
+def _without_absent(spans: Sequence[Span], group: Group, memory: LearnerMemory) -> Sequence[Span]:
     """Stop the instances that have not come back."""
     absent = frozenset(
         group.instance_index[process_id] for process_id, _ in memory.absent if process_id in group.instance_index

@@ -30,7 +30,7 @@ class LearnerDecision:
     """What a round comes to.
 
     By task: ``owner``, ``learner`` (:data:`~kstream_plan.model.NOBODY`: none), ``standbys`` (those kept by lag, then
-    the new one) and ``rule``, the letter of the rule that gave it its owner ("" if nobody has it). ``took_over`` are
+    the new one) and ``rule``, the letter of the rule that gave it its owner ("" without an owner). ``took_over`` are
     the tasks whose learners run them now, ``new_learners`` in the order in which they were made, ``new_standbys`` the
     tasks that got one. ``removed`` are the leaving instances that are gone with this round. ``next_at_once``: standbys
     are still missing, one more round gives the next. ``numerators`` are the loads of the staying instances at the end.
@@ -56,7 +56,7 @@ class LearnerDecision:
 
 def decide(reported: Reported, memory: Memory, settings: LearnerSettings) -> LearnerDecision:
     """Decide one round."""
-    leader_memory = remembered(reported, memory, settings)
+    leader_memory = memory_before_round(reported, memory, settings)
     visible_members = reported.members if leader_memory.leader == memory.leader else reported.members - reported.absent
     expired_members = {
         instance for instance, deadline_ms in leader_memory.leaving_deadlines.items() if deadline_ms <= reported.now_ms
@@ -98,13 +98,13 @@ def decide(reported: Reported, memory: Memory, settings: LearnerSettings) -> Lea
     )
 
 
-def remembered(reported: Reported, memory: Memory, settings: LearnerSettings) -> Memory:
+def memory_before_round(reported: Reported, memory: Memory, settings: LearnerSettings) -> Memory:
     """Return what the leader of this round knows before it decides.
 
     Source: page ``learner-rules``, "What the leader remembers".
 
-    A new leader takes all it sees for members of the last round, and gives who leaves a fresh deadline; who is absent
-    was never seen by it, and is gone.
+    A new leader takes all it sees for members of the last round, and gives leaving instances a fresh deadline; it never
+    saw absent ones, so they are gone.
     """
     present = reported.members - reported.absent
     deadline_ms = reported.now_ms + settings.scale_down_timeout_ms
@@ -206,7 +206,7 @@ class _Draft:
         return (self.numerator[instance] + 1) * self.threads_staying <= share
 
     def _flags(self, instances: Iterable[int]) -> _Flags:
-        """Return by instance whether it is one of these; nobody, at the end, is not."""
+        """Return by instance whether it is one of these; the last flag, of no instance, is false."""
         flags = np.zeros(len(self.numerator) + 1, dtype=np.bool_)
         flags[list(instances)] = True
         return flags
@@ -267,7 +267,7 @@ class _Draft:
         return min(with_standby, key=lambda instance: (lags[instance], self._load(instance, 1), instance), default=None)
 
     def move_stateless(self) -> None:
-        """Keep each stateless task where it is unless somebody lies below its owner (1, last paragraph)."""
+        """Keep each stateless task where it is unless an instance has less load than its owner (1, last paragraph)."""
         stateless = np.flatnonzero(~self.stateful)
         for task, owner in zip(stateless.tolist(), self.reported_owner[stateless].tolist(), strict=True):
             stays = owner in self.staying

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from kstream_plan.designs.learner.coordinator import LearnerCoordinator
-from kstream_plan.designs.learner.memory import remembered_of
+from kstream_plan.designs.learner.memory import memory_of
 from kstream_plan.model import GroupState, Note
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig
@@ -36,9 +36,9 @@ class Learner(Design):
     moves_when_caught_up: ClassVar[bool] = True
 
     def start(self, state: GroupState, _scenario: Scenario | None) -> GroupState:
-        """Let every copy name who holds it; who holds anything were the last members."""
+        """Set the consumer of every copy; instances with tasks were the last members."""
         start_state = seated(state)
-        return replace(start_state, memory=remembered_of(start_state), revoked=MappingProxyType({}))
+        return replace(start_state, memory=memory_of(start_state), revoked=MappingProxyType({}))
 
     def coordinator(self, config: AssignmentConfig) -> LearnerCoordinator:
         """Begin to coordinate a group with these settings."""
@@ -47,7 +47,7 @@ class Learner(Design):
         )
 
     def assumptions(self, run: Played) -> tuple[Note, ...]:
-        """Say that nothing of it was released, what a round takes, and what nobody knows of learners."""
+        """Return notes: the draft is unreleased, what a round costs, and what is unknown of learners."""
         notes = [
             Note(
                 "never-released",

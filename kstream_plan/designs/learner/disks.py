@@ -42,7 +42,7 @@ def cleaned(state: GroupState, at_ms: int, cleanup_delay_ms: int) -> GroupState:
 
 
 def mark_ready(state: GroupState, seat: Seat) -> GroupState:
-    """Return a group in which one learner is ready."""
+    """Return the group with one learner ready."""
     task, instance = seat
     copies = tuple(
         copy._replace(remaining=0, lag=0) if copy.instance == instance else copy for copy in state.copies[task]
@@ -51,7 +51,7 @@ def mark_ready(state: GroupState, seat: Seat) -> GroupState:
 
 
 def seated(state: GroupState, holdings: Holdings, at_ms: int) -> dict[int, tuple[Copy, ...]]:
-    """Return the copies of every task of which somebody else holds something than before, in their new seats."""
+    """Return the copies, in their new seats, of every task whose holders change."""
     group, seats = state.group, dict[int, dict[int, tuple[int, bool] | None]]()
     previous_holdings = Holdings.of(group, state.holdings).stateful
     for consumer, (old, new) in enumerate(zip(previous_holdings, holdings.stateful, strict=True)):
@@ -124,7 +124,7 @@ def next_ready_ms(
     if high_ms is None:
         return None
     first_ms = _first(lambda ms: bool(ready(ms)), low_ms, high_ms)
-    # copies share whole records, of which what is over is lost: those that are nearer than that are ready together
+    # copies share whole records, and rounding loses some: copies that differ by less are ready together
     instance = ready(first_ms)[0][1]
     rate = ahead(first_ms)[-1].rates.restore_rate(instance) or 1.0
     sharing = sum(copy.instance == instance for of_task in copies.values() for copy in of_task)
@@ -190,7 +190,7 @@ def _first(holds: Callable[[int], bool], low_ms: int, high_ms: int) -> int:
 
 
 def _placed(state: GroupState, task: int, seats: Mapping[int, tuple[int, bool] | None], at_ms: int) -> tuple[Copy, ...]:
-    """Move a task's copies to their new seats; one that nobody holds any more is left over."""
+    """Move a task's copies to their new seats; a copy without a holder is left over."""
     copy_by_instance = {copy.instance: copy for copy in state.copies[task]}
     for instance, seat in seats.items():
         copy = copy_by_instance.get(instance)

@@ -1,4 +1,4 @@
-"""What a learner group remembers between its rounds: by process id, so that it outlives who comes and goes."""
+"""What a learner group remembers between its rounds: by process id, so that it outlives joins and leaves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kstream_plan.model import NOBODY, Copy, Group, GroupState, Holdings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remembered:
+class LearnerMemory:
     """The leader's memory (:class:`~kstream_plan.designs.learner.reported.Memory`), and what members have said.
 
     ``announced`` are those that say they leave, ``absent`` the static ones that have not come back, each with the time
@@ -32,7 +32,7 @@ class Remembered:
         """The instances that leave in any way, and are members still."""
         return frozenset(self.announced).union(process_id for process_id, _ in self.absent)
 
-    def forget(self, process_ids: Iterable[str]) -> Remembered:
+    def forget(self, process_ids: Iterable[str]) -> LearnerMemory:
         """Return the memory without these instances: they have gone, or stay after all."""
         forgotten_ids = frozenset(process_ids)
         return replace(
@@ -42,7 +42,7 @@ class Remembered:
         )
 
     def by_index(self, group: Group) -> Memory:
-        """Return the leader's memory by the indices of a group's instances; who is no member there is left out."""
+        """Return the leader's memory by the indices of a group's instances, without those that are no members."""
         index = group.instance_index
         return Memory(
             leader=None if self.leader is None else index.get(self.leader, NOBODY),
@@ -52,8 +52,8 @@ class Remembered:
             ),
         )
 
-    def after_round(self, memory: Memory, group: Group, removed: Iterable[str]) -> Remembered:
-        """Return what is remembered after a round that left the leader with this memory."""
+    def after_round(self, memory: Memory, group: Group, removed: Iterable[str]) -> LearnerMemory:
+        """Return the group's memory after a round that left the leader with ``memory``."""
         ids = [instance.process_id for instance in group.instances]
         return replace(
             self.forget(removed),
@@ -64,20 +64,20 @@ class Remembered:
         )
 
 
-def remembered_of(state: GroupState) -> Remembered:
+def memory_of(state: GroupState) -> LearnerMemory:
     """Return a group's memory; for a group of another design, all with tasks were the last members."""
-    if isinstance(state.memory, Remembered):
+    if isinstance(state.memory, LearnerMemory):
         return state.memory
     group = state.group
     ids = [instance.process_id for instance in group.instances]
     holders = sorted({group.instance_of[consumer] for consumer, holding in enumerate(state.holdings) if any(holding)})
     leader = state.leader if state.leader is not None else next(iter(holders), None)
     last_members = tuple(ids[instance] for instance in holders)
-    return Remembered(leader=None if leader is None else ids[leader], last_members=last_members, guessed=True)
+    return LearnerMemory(leader=None if leader is None else ids[leader], last_members=last_members, guessed=True)
 
 
-def reported_by(state: GroupState, roles: Roles, memory: Remembered, now_ms: int) -> Reported:
-    """Return what the members of a group report when they join for a round; ``roles`` are who holds what in it."""
+def reported_by(state: GroupState, roles: Roles, memory: LearnerMemory, now_ms: int) -> Reported:
+    """Return what the members of a group report when they join for a round; ``roles`` are theirs."""
     group = state.group
     absent = frozenset(group.instance_index[process_id] for process_id, _ in memory.absent)
     copied: dict[int, list[int]] = {}

@@ -1,4 +1,4 @@
-"""Who runs and who learns each task of a learner group, and what that gives each instance.
+"""The owner and the learner of each task of a learner group, and what that gives each instance.
 
 Of thousands of tasks a round changes a few, so what it gives is put together anew only where it changes.
 """
@@ -77,7 +77,7 @@ class _ByInstance(NamedTuple):
 
 
 class RoundAssignment(NamedTuple):
-    """What a round gives each instance, and the ``target``: who runs what once all learners have taken over."""
+    """What a round gives each instance, and the ``target``: the owners once all learners have taken over."""
 
     active: _ByInstance
     learner: _ByInstance

@@ -84,7 +84,7 @@ class _Steps:
     def step(
         self, task: int, instance: int, old: _ConsumerRole | None, new: _ConsumerRole | None
     ) -> tuple[int, int, Step]:
-        """Return the step, and where it comes among those of its task: giving up first, then by instance."""
+        """Return the step with its order among those of its task: giving up first, then by instance."""
         if new is None:
             assert old is not None
             return 0, instance, self._ends(task, old)
@@ -131,7 +131,7 @@ class _Steps:
         return Reason(code, restores, self._limit)
 
     def _why_cold(self, task: int, instance: int) -> ReasonCode:
-        """Say why a task starts on an instance whose copy is not caught up."""
+        """Return the reason why a task starts on an instance whose copy is not caught up."""
         whole = self._state.group.tasks[task].end_offset_sum
         remaining_by_instance = {copy.instance: copy.remaining for copy in self._state.copies[task]}
         closest = min(remaining_by_instance.values(), default=whole)
@@ -157,7 +157,7 @@ class _Steps:
 
 
 def learned_tasks(group: Group, roles: Roles) -> tuple[WorkId, ...]:
-    """Return the tasks that have a learner and an owner, by who runs them: it stops them before it joins."""
+    """Return the tasks with a learner and an owner, by owner: it stops them before it joins."""
     tasks = roles.learned
     tasks = tasks[roles.owner[tasks] != NOBODY]
     tasks = tasks[roles.consumer[tasks].argsort(kind="stable")]

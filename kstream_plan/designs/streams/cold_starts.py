@@ -29,7 +29,7 @@ class ColdStarts:
     _restoring_tasks: dict[WorkId, tuple[str, float, int]] = field(default_factory=dict)
 
     def start(self, task_id: WorkId, process_id: str, records: int | None, at_ms: int, *, cold: bool) -> None:
-        """Let a task start that has so much to restore (``None``: not known)."""
+        """Let a task start with ``records`` to restore (``None``: not known)."""
         self.any_cold |= cold
         (self._warm.discard if cold else self._warm.add)(task_id)
         if records is None:
@@ -49,7 +49,7 @@ class ColdStarts:
             del self._restoring_tasks[task_id]
 
     def restore(self, from_ms: int, to_ms: float, rate_of: RateOf) -> None:
-        """Let a time pass within which rates stay the same."""
+        """Let time pass; rates stay the same in it."""
         for process_id in dict.fromkeys(instance for instance, _, _ in self._restoring_tasks.values()):
             rate = rate_of(process_id)
             if rate is None:
@@ -58,7 +58,7 @@ class ColdStarts:
                 self._restore_one(process_id, rate, float(from_ms), to_ms)
 
     def ended(self, at_ms: int, rate_of: RateOf) -> None:
-        """Let all that still restore do so until they run."""
+        """Let all tasks that still restore finish."""
         self.restore(at_ms, float("inf"), rate_of)
         if self._restoring_tasks:
             self.times_known = False

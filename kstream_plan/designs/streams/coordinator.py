@@ -1,4 +1,4 @@
-"""A streams group at its broker: epochs, when a target is computed, and who holds what.
+"""A streams group at its broker: epochs, when a target is computed, and what each member holds.
 
 Source: page ``streams-rules``, "When a target is computed".
 """
@@ -46,7 +46,7 @@ class Answer(NamedTuple):
 
 
 class GroupCoordinator:
-    """The broker's half of one group, private to whoever plays it."""
+    """The broker's half of one group, private to its simulation."""
 
     def __init__(self, tasks: StreamsTasks, settings: StreamsSettings) -> None:
         self.tasks = tasks
@@ -115,7 +115,7 @@ class GroupCoordinator:
         return self._after_reconciliation(self.members[member_id], owned)
 
     def join(self, at_ms: int, member_id: str, process_id: str, offsets: Mapping[int, int] | None = None) -> Answer:
-        """Let a member join that is none yet."""
+        """Let a new member join."""
         by_timer = self.end_delay(at_ms)
         if not self.members and self.settings.initial_rebalance_delay_ms:
             self._delayed_until_ms = at_ms + self.settings.initial_rebalance_delay_ms
@@ -227,7 +227,7 @@ class GroupCoordinator:
             self._standby[task] = self._standby.get(task, frozenset()) | {member.process_id}
 
     def _release(self, member: ReconciledMember) -> None:
-        """Forget what a member held: nobody else of its process holds the same, and an active task has one holder."""
+        """Forget what a member held: no other of its process holds the same, and an active task has one holder."""
         for task in (*member.active, *member.revoking_active):
             del self._active[task]
         for task in (*member.standby, *member.revoking_standby):

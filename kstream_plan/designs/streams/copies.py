@@ -1,4 +1,4 @@
-"""State on the disks of a streams group: who has how much of it, as time passes and tasks change hands."""
+"""State on the disks of a streams group: how much each instance has, as time passes and tasks change their owner."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _IS_ACTIVE = (True, False, False, False)
 def with_initial_lags(state: GroupState, offsets: Mapping[tuple[int, int], int]) -> GroupState:
     """Return the state with what its copies have to restore when a plan begins.
 
-    Nobody reports the lag of a copy to a streams group. A copy that is assigned counts as caught up, unless a lag row
+    A streams group gets no report of a copy's lag. A copy that is assigned counts as caught up, unless a lag row
     says otherwise or ``offsets``, by (task, instance), do.
     """
     tasks = state.group.tasks
@@ -157,7 +157,7 @@ def later(
 
 
 def to_restore(group: Group, copies: Sequence[Copy], task: int, instance: int) -> int | None:
-    """Return what an instance has to restore of a task before it has all of it; ``None`` if nobody knows."""
+    """Return what an instance has to restore of a task before it has all of it; ``None`` if it is unknown."""
     whole = group.tasks[task].end_offset_sum
     remaining = next((copy.remaining for copy in copies if copy.instance == instance), whole)
     return None if remaining == MAX_LONG else remaining

@@ -42,7 +42,7 @@ class Streams(Design):
     unrated_times: ClassVar[DurationIs] = "estimate"
 
     def start(self, state: GroupState, scenario: Scenario | None) -> GroupState:
-        """Let the broker's half begin where the snapshot has it; without a scenario a target is computed now."""
+        """Start the broker's half as the snapshot has it; without a scenario a target is computed now."""
         assert isinstance(state.memory, Beginning)
         broker_group, reported_ms = state.memory.broker, state.memory.reported_ms
         assert broker_group is not None
@@ -96,7 +96,7 @@ class Streams(Design):
         return (replace(self, pace=Pace.APART), *random_spreads)
 
     def other_beginnings(self, snapshot: Snapshot) -> Sequence[Streams]:
-        """Return the same design with other orders of the broker's table, if nobody knows which it is."""
+        """Return the same design with other orders of the broker's table, if its order is unknown."""
         group = snapshot.state.memory
         assert isinstance(group, BrokerGroup)
         return () if group.ordered else tuple(replace(self, order=order) for order in range(1, _ORDERS))
@@ -106,13 +106,13 @@ class Streams(Design):
         return StreamsCoordinator(config, self.pace, in_memory=self.in_memory, draw=self.draw)
 
     def assumptions(self, run: Played) -> tuple[Note, ...]:
-        """Say what a plan takes for granted about members and their heartbeats."""
+        """Return what a plan assumes about members and their heartbeats."""
         return tuple(_notes(run))
 
 
 #: The number of random spreads of heartbeats that are simulated beside the others.
 _DRAWS = 5
-#: So many orders of the broker's table are played where it is not known.
+#: The number of orders of the broker's table that are simulated where it is unknown.
 _ORDERS = 5
 
 

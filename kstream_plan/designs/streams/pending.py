@@ -1,4 +1,4 @@
-"""What members of a streams group were told to give up and have not said yet that they have: it is still theirs.
+"""Tasks that members of a streams group were told to give up and have not confirmed yet: they are still theirs.
 
 ``number`` gives the group's number of each of the broker's tasks throughout.
 """
@@ -15,7 +15,7 @@ from kstream_plan.plans import Drop, Reason, ReasonCode, Revoke, Role
 
 
 def pending(state: GroupState, broker: GroupCoordinator, number: Sequence[int]) -> Iterator[Revoke | Drop]:
-    """Yield the end of what members were told to give up, member by member in the order of the broker's table."""
+    """Yield the steps that end pending revocations, member by member in the order of the broker's table."""
     for member_id in broker.table.order():
         member, consumer = broker.members[member_id], consumer_of(state.group, broker, member_id)
         for task in sorted(number[task] for task in member.revoking_active):
@@ -35,7 +35,7 @@ def with_pending(state: GroupState, broker: GroupCoordinator, number: Sequence[i
     return Holdings.of(state.group, holdings)
 
 
-def told_to_give_up(
+def revoking_tasks(
     state: GroupState, broker: GroupCoordinator, number: Sequence[int], member_id: str
 ) -> tuple[WorkId, ...]:
     """Return the tasks that a member was told to give up, active ones first."""

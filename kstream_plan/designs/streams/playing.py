@@ -1,4 +1,4 @@
-"""A streams group through one plan: heartbeat by heartbeat, as far as anybody hears anything new in one."""
+"""A streams group through one plan: heartbeat by heartbeat, where a member hears anything new."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from kstream_plan.designs.streams.beats import Beats, Pace, spread_beats
 from kstream_plan.designs.streams.cold_starts import ColdStarts, RateOf
 from kstream_plan.designs.streams.coordinator import GroupCoordinator, StreamsSettings
 from kstream_plan.designs.streams.copies import ChangingTasks, later, reseated
-from kstream_plan.designs.streams.memory import Playing, consumer_of, is_stable, playing_of
-from kstream_plan.designs.streams.pending import as_holding, owned_by, pending, told_to_give_up, with_pending
+from kstream_plan.designs.streams.memory import StreamsMemory, consumer_of, is_stable, memory_of
+from kstream_plan.designs.streams.pending import as_holding, owned_by, pending, revoking_tasks, with_pending
 from kstream_plan.designs.streams.reconciliation import MemberState, Owned
-from kstream_plan.designs.streams.silence import Fenced, never_over, only, silent_members, until_fenced
+from kstream_plan.designs.streams.silence import FencedMember, never_over, only, silent_members, until_fenced
 from kstream_plan.designs.streams.start import Start, broker_of, with_pending_reports
 from kstream_plan.designs.streams.steps import HoldingChange, LastOwners, seat, steps_of, withhold_steps
 from kstream_plan.designs.streams.target_holdings import TargetHoldings, target_holdings
@@ -25,12 +25,12 @@ from kstream_plan.plans.membership import TakingIn
 from kstream_plan.plans.steps import Demote, Drop, HandOver, Promote, Revoke, ThreadMove
 
 _NOTHING = Owned(frozenset(), frozenset())
-#: So many heartbeats an instance may be silent that stopped without anybody noticing.
+#: The number of heartbeats that an instance may miss while its stop is unnoticed.
 _LONGEST_SILENCE = 100
 
 
 class StreamsCoordinator(Coordinator[Turn]):
-    """Plays the heartbeats of one group; see the module."""
+    """Simulates the heartbeats of one group; see the module."""
 
     waits_for_all = False
 
@@ -47,11 +47,11 @@ class StreamsCoordinator(Coordinator[Turn]):
 
     def last(self, state: GroupState) -> Turn | None:
         """Return the turn before the plan, if some member has not reached its target yet."""
-        play = self._initial_memory(state)
-        if play.computes_at_ms == 0 or is_stable(play.broker):
+        memory = self._initial_memory(state)
+        if memory.computes_at_ms == 0 or is_stable(memory.broker):
             return None
-        turn = self._turn(replace(state, at_ms=0, memory=self._with_next_heartbeats(play, state.group, 0, ())), 0, ())
-        return replace(turn, held=with_pending(state, play.broker, self._numbers(state.group, play.broker)))
+        turn = self._turn(replace(state, at_ms=0, memory=self._with_next_heartbeats(memory, state.group, 0, ())), 0, ())
+        return replace(turn, held=with_pending(state, memory.broker, self._numbers(state.group, memory.broker)))
 
     def until_now(self, state: GroupState, lapse: Lapse) -> GroupState:
         """Let copies restore and fall behind that were reported before now."""
@@ -65,20 +65,20 @@ class StreamsCoordinator(Coordinator[Turn]):
 
     def take(self, state: GroupState, at_ms: int, _trigger: Trigger, members: tuple[Step, ...]) -> Turn:
         """Take the heartbeats of members that join now, or the one that is due."""
-        play = playing_of(state)
-        overdue_member = next((member_id for member_id, fenced_ms in play.fences.items() if fenced_ms <= at_ms), None)
-        if overdue_member is not None and not play.joining_members:
+        memory = memory_of(state)
+        overdue_member = next((member_id for member_id, fenced_ms in memory.fences.items() if fenced_ms <= at_ms), None)
+        if overdue_member is not None and not memory.joining_members:
             return self._fence(state, overdue_member, at_ms, members)
-        broker, beats = play.broker.copied(), dict(play.beats)
+        broker, beats = memory.broker.copied(), dict(memory.beats)
         epoch, speakers = broker.target_epoch, list[str]()
-        for member_id, process_id, offsets in play.joining_members:
+        for member_id, process_id, offsets in memory.joining_members:
             beats[member_id] = Beats(phase_ms=at_ms % self._config.heartbeat_interval_ms)
             if broker.join(at_ms, member_id, process_id, dict(offsets)).member.holds != _NOTHING:
                 beats[member_id] = beats[member_id].after_assignment(at_ms)
             speakers.append(member_id)
-        speaker = "" if play.joining_members else self._speaker(play, at_ms)
+        speaker = "" if memory.joining_members else self._speaker(memory, at_ms)
         if speaker:
-            owned = broker.members[speaker].holds if beats[speaker].says_what_it_has(at_ms) else None
+            owned = broker.members[speaker].holds if beats[speaker].reports_tasks(at_ms) else None
             tells = broker.heartbeat(at_ms, speaker, owned).tells
             beats[speaker] = beats[speaker].after_heartbeat(at_ms)
             beats[speaker] = beats[speaker].after_assignment(at_ms) if tells else beats[speaker]
@@ -88,62 +88,70 @@ class StreamsCoordinator(Coordinator[Turn]):
             (consumer_of(state.group, broker, member_id), self._holding(state.group, broker, member_id))
             for member_id in speakers
         ]
-        state, steps, owners = self._apply_holdings(state, new_holdings, at_ms, play.owners)
-        begins = play.begins and broker.group_epoch == broker.target_epoch
+        state, steps, owners = self._apply_holdings(state, new_holdings, at_ms, memory.owners)
+        begins = memory.begins and broker.group_epoch == broker.target_epoch
         if computed or begins:
             owner_by_task = {
                 task: consumer for consumer, holding in enumerate(state.holdings) for task in holding.active
             }
-            not_said = owned_by(state, broker, self._numbers(state.group, broker)).keys() - owner_by_task.keys()
-            steps += withhold_steps(
-                state, owner_by_task.get, self._target_of(state.group, broker).owners, owners, not_said
+            unconfirmed_tasks = (
+                owned_by(state, broker, self._numbers(state.group, broker)).keys() - owner_by_task.keys()
             )
-        steps = [*play.untold, *steps]
+            steps += withhold_steps(
+                state, owner_by_task.get, self._target_of(state.group, broker).owners, owners, unconfirmed_tasks
+            )
+        steps = [*memory.unreported_steps, *steps]
         silent = not computed and not (begins and steps) and (not speaker or not (steps or is_stable(broker)))
-        untold = play.untold if silent else ()
-        next_play = replace(
-            play, broker=broker, beats=beats, joining_members=(), owners=owners, untold=untold, begins=False
+        unreported_steps = memory.unreported_steps if silent else ()
+        next_memory = replace(
+            memory,
+            broker=broker,
+            beats=beats,
+            joining_members=(),
+            owners=owners,
+            unreported_steps=unreported_steps,
+            begins=False,
         )
-        state = replace(state, memory=self._with_next_heartbeats(next_play, state.group, at_ms, speakers))
+        state = replace(state, memory=self._with_next_heartbeats(next_memory, state.group, at_ms, speakers))
         turn = self._turn(state, at_ms, (*members, *steps))
         if computed or begins:
             return turn
         return replace(turn, member=self._seat_of(state, speaker or speakers[0]) if speakers else None, silent=silent)
 
     def _fence(self, state: GroupState, member_id: str, at_ms: int, members: tuple[Step, ...]) -> Turn:
-        """Let a silent member go, with all that it holds."""
-        play = playing_of(state)
-        broker, beats = play.broker.copied(), dict(play.beats)
+        """Fence a silent member, with all that it holds."""
+        memory = memory_of(state)
+        broker, beats = memory.broker.copied(), dict(memory.beats)
         consumer = consumer_of(state.group, broker, member_id)
         process_id, _, _ = seat(state, consumer)
-        fenced_member = Fenced(
+        fenced_member = FencedMember(
             member_id,
             process_id,
             at_ms,
-            told_to_give_up(state, broker, self._numbers(state.group, broker), member_id),
+            revoking_tasks(state, broker, self._numbers(state.group, broker), member_id),
             len(broker.members[member_id].active),
         )
         broker.leave(at_ms, member_id)
         del beats[member_id]
-        state, steps, owners = self._apply_holdings(state, [(consumer, Holding())], at_ms, play.owners)
+        state, steps, owners = self._apply_holdings(state, [(consumer, Holding())], at_ms, memory.owners)
         reason = Reason(ReasonCode.THREAD_STOPPED)
         revocations = (replace(step, reason=reason) for step in steps if isinstance(step, Revoke | Drop))
-        next_play = replace(
-            play,
+        next_memory = replace(
+            memory,
             broker=broker,
             beats=beats,
             owners=owners,
             trigger=Trigger.LEAVE,
-            silent=only(play.silent, broker.members),
-            fenced_members=(*play.fenced_members, fenced_member),
-            untold=(*play.untold, *revocations),
+            silent=only(memory.silent, broker.members),
+            fenced_members=(*memory.fenced_members, fenced_member),
+            unreported_steps=(*memory.unreported_steps, *revocations),
         )
-        state = replace(state, memory=self._with_next_heartbeats(next_play, state.group, at_ms, ()))
+        state = replace(state, memory=self._with_next_heartbeats(next_memory, state.group, at_ms, ()))
         return replace(self._turn(state, at_ms, members), silent=True)
 
     def changes_nothing(self, turn: Turn) -> bool:
-        """Tell whether the target is what everybody holds, and no other one is wanted."""
-        broker = playing_of(turn.state).broker
+        """Tell whether all members hold the target, and no other target is wanted."""
+        broker = memory_of(turn.state).broker
         if broker.group_epoch > broker.target_epoch:
             return False
         holdings = {
@@ -155,13 +163,13 @@ class StreamsCoordinator(Coordinator[Turn]):
 
     def next(self, turn: Turn, ahead: Ahead) -> Due | None:
         """Return the next heartbeat at which a member hears something new, or a target is computed."""
-        play, group, interval_ms = playing_of(turn.state), turn.state.group, self._config.heartbeat_interval_ms
-        if play.begins and play.computes_at_ms is None:
+        memory, group, interval_ms = memory_of(turn.state), turn.state.group, self._config.heartbeat_interval_ms
+        if memory.begins and memory.computes_at_ms is None:
             return Due(turn.at_ms, Trigger.FOLLOW_UP)
 
         def running_at(member_id: str, at_ms: int) -> int:
             at_ms = max(at_ms, turn.at_ms)
-            instance = group.instance_index[play.broker.members[member_id].process_id]
+            instance = group.instance_index[memory.broker.members[member_id].process_id]
             for _ in range(_LONGEST_SILENCE):
                 if instance not in ahead(at_ms + 1)[-1].stopped:
                     break
@@ -170,17 +178,17 @@ class StreamsCoordinator(Coordinator[Turn]):
 
         hears = [
             running_at(member_id, beats.hears_at_ms)
-            for member_id, beats in play.beats.items()
+            for member_id, beats in memory.beats.items()
             if beats.hears_at_ms is not None
         ]
-        fences = [max(turn.at_ms, fenced_ms) for fenced_ms in play.fences.values()]
-        if play.computes_at_ms is None:
+        fences = [max(turn.at_ms, fenced_ms) for fenced_ms in memory.fences.values()]
+        if memory.computes_at_ms is None:
             return Due(min([*hears, *fences]), Trigger.FOLLOW_UP, of_member=True) if hears or fences else None
-        speaks = [running_at(member_id, self._speaks_ms(play, member_id)) for member_id in play.beats]
+        speaks = [running_at(member_id, self._speaks_ms(memory, member_id)) for member_id in memory.beats]
         due_ms, fence_ms = min([*hears, *speaks]), min(fences, default=None)
         if fence_ms is not None and fence_ms <= due_ms:
-            return Due(fence_ms, play.trigger, of_member=True)
-        return Due(due_ms, play.trigger)
+            return Due(fence_ms, memory.trigger, of_member=True)
+        return Due(due_ms, memory.trigger)
 
     def later(self, turn: Turn, lapse: Lapse) -> GroupState:
         """Return the group as the next turn finds it."""
@@ -190,11 +198,11 @@ class StreamsCoordinator(Coordinator[Turn]):
             self._cold.restore(at_ms, at_ms + span.elapsed_ms, rate_of)
             at_ms += span.elapsed_ms
         group, stopped_instances = turn.state.group, lapse.spans[-1].stopped
-        play = replace(
-            playing_of(turn.state),
+        memory = replace(
+            memory_of(turn.state),
             stopped_process_ids=tuple(group.instances[i].process_id for i in sorted(stopped_instances)),
         )
-        state = replace(turn.state, generation=turn.generation, at_ms=turn.at_ms, memory=play)
+        state = replace(turn.state, generation=turn.generation, at_ms=turn.at_ms, memory=memory)
         return self._later(state, lapse, {})
 
     def _later(self, state: GroupState, lapse: Lapse, reported_in: Mapping[tuple[int, int], int]) -> GroupState:
@@ -205,8 +213,8 @@ class StreamsCoordinator(Coordinator[Turn]):
     def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
         """Remove members, and remember who is to join; settings count from now."""
         next_state, steps = super().take_in(state, taking)
-        play, change = playing_of(state), taking.change
-        broker, beats = play.broker.copied(), dict(play.beats)
+        memory, change = memory_of(state), taking.change
+        broker, beats = memory.broker.copied(), dict(memory.beats)
         departed_process_ids = {departure.process_id for departure in change.left}
         stay = {member_id for member_id, process in _members(taking.group) if process not in departed_process_ids}
         for member_id in [member_id for member_id in broker.table.order() if member_id not in stay]:
@@ -216,32 +224,34 @@ class StreamsCoordinator(Coordinator[Turn]):
             self._cold.leave(process_id)
         if change.settings:
             previous_standbys = broker.settings.num_standby_replicas
-            broker.settings = broker_settings(taking.config, play.broker_version)
+            broker.settings = broker_settings(taking.config, memory.broker_version)
             self._config = taking.config
             if previous_standbys != broker.settings.num_standby_replicas:
                 broker.ask()
         back = {arrival.instance.process_id for arrival in change.joined}
-        away = {member.member_id for member in play.fenced_members if member.process_id not in back}
+        away = {member.member_id for member in memory.fenced_members if member.process_id not in back}
         joining_members = tuple(
             (member_id, process, _brought(next_state, process, broker))
             for member_id, process in _members(taking.group)
             if member_id not in beats and member_id not in away
         )
-        silent = only(play.silent, broker.members)
-        untold = tuple(step for step in play.untold if step.from_.process_id not in departed_process_ids)
-        next_play = replace(
-            play,
+        silent = only(memory.silent, broker.members)
+        unreported_steps = tuple(
+            step for step in memory.unreported_steps if step.from_.process_id not in departed_process_ids
+        )
+        next_memory = replace(
+            memory,
             broker=broker,
             beats=beats,
             joining_members=joining_members,
             trigger=change.trigger,
             silent=silent,
-            untold=untold,
+            unreported_steps=unreported_steps,
         )
-        return replace(next_state, memory=next_play), steps
+        return replace(next_state, memory=next_memory), steps
 
     def waited_for(self, turn: Turn) -> tuple[WorkId, ...]:
-        """Return the tasks that are not where the target has them."""
+        """Return the tasks that do not run on their target yet."""
         pairs = zip(turn.decided, turn.held, strict=True)
         waiting_tasks = {
             task
@@ -251,11 +261,11 @@ class StreamsCoordinator(Coordinator[Turn]):
         return tuple(turn.state.group.tasks[task].task_id for task in sorted(waiting_tasks))
 
     def ended(self, turn: Turn, verdict: Verdict, rates: Rates) -> Ending:
-        """Say when everything runs, as far as that is known."""
+        """Return when all tasks run, as far as that is known."""
         self._cold.ended(turn.at_ms, _rate_of(turn.state.group, rates, frozenset()))
-        play = playing_of(turn.state)
+        memory = memory_of(turn.state)
         waiting_members = [
-            member_id for member_id, member in play.broker.members.items() if member.state is not MemberState.STABLE
+            member_id for member_id, member in memory.broker.members.items() if member.state is not MemberState.STABLE
         ]
         if verdict.kind == "settled" and waiting_members:
             verdict = Verdict(
@@ -275,16 +285,16 @@ class StreamsCoordinator(Coordinator[Turn]):
 
     def _silenced(self, turn: Turn) -> Verdict | None:
         """Return the verdict with silent members: one fenced at an unknown time, or one that was fenced."""
-        play, state = playing_of(turn.state), turn.state
-        for member_id, fenced_ms in play.silent.items():
-            member = play.broker.members[member_id]
-            tasks = told_to_give_up(state, play.broker, self._numbers(state.group, play.broker), member_id)
+        memory, state = memory_of(turn.state), turn.state
+        for member_id, fenced_ms in memory.silent.items():
+            member = memory.broker.members[member_id]
+            tasks = revoking_tasks(state, memory.broker, self._numbers(state.group, memory.broker), member_id)
             if tasks := tasks or self.waited_for(turn):
                 return never_over(member, self._age_ms, tasks, self._config, is_last_member=fenced_ms is not None)
-        fenced_member = next((member for member in play.fenced_members if member.task_ids), None)
+        fenced_member = next((member for member in memory.fenced_members if member.task_ids), None)
         return None if fenced_member is None else until_fenced(fenced_member, self._age_ms, self._config)
 
-    def _initial_memory(self, state: GroupState) -> Playing:
+    def _initial_memory(self, state: GroupState) -> StreamsMemory:
         """Return the group's memory when the plan begins."""
         start = state.memory
         assert isinstance(start, Start)
@@ -298,7 +308,7 @@ class StreamsCoordinator(Coordinator[Turn]):
         beats = spread_beats(members, interval_ms, from_now=computes_now, draw=self._draw)
         silent = silent_members(start.group, self._config, self._pace)
         self._age_ms = start.group.target_age_ms
-        return Playing(
+        return StreamsMemory(
             broker_version=start.group.broker_version,
             broker=broker,
             beats=with_pending_reports(beats, broker, silent),
@@ -312,39 +322,43 @@ class StreamsCoordinator(Coordinator[Turn]):
             trigger=Trigger.JOIN if new_members else Trigger.MANUAL,
             silent=silent,
             begins=not computes_now and not is_stable(broker),
-            untold=tuple(pending(state, broker, self._numbers(state.group, broker))),
+            unreported_steps=tuple(pending(state, broker, self._numbers(state.group, broker))),
             computes_at_ms=0 if computes_now else None,
         )
 
-    def _speaker(self, play: Playing, at_ms: int) -> str:
+    def _speaker(self, memory: StreamsMemory, at_ms: int) -> str:
         """Return the member whose heartbeat is due now; none: empty."""
         running = [
             member_id
-            for member_id in play.beats
-            if play.broker.members[member_id].process_id not in play.stopped_process_ids
+            for member_id in memory.beats
+            if memory.broker.members[member_id].process_id not in memory.stopped_process_ids
         ]
         heartbeats = [
             (hears_ms, member_id)
             for member_id in running
-            if (hears_ms := play.beats[member_id].hears_at_ms) is not None
+            if (hears_ms := memory.beats[member_id].hears_at_ms) is not None
         ]
-        if play.computes_at_ms is not None:
-            heartbeats += [(self._speaks_ms(play, member_id), member_id) for member_id in running]
+        if memory.computes_at_ms is not None:
+            heartbeats += [(self._speaks_ms(memory, member_id), member_id) for member_id in running]
         due_heartbeats = [heartbeat for heartbeat in heartbeats if heartbeat[0] <= at_ms]
-        if self._pace is Pace.APART:  # who has most gives up most, and so hears first of what it computes
-            due_heartbeats.sort(key=lambda heartbeat: -len(play.broker.members[heartbeat[1]].active))
+        if (
+            self._pace is Pace.APART
+        ):  # the member with most tasks gives up most, and so hears first of the target it computes
+            due_heartbeats.sort(key=lambda heartbeat: -len(memory.broker.members[heartbeat[1]].active))
         return min(due_heartbeats, key=lambda heartbeat: heartbeat[0])[1] if due_heartbeats else ""
 
-    def _speaks_ms(self, play: Playing, member_id: str) -> int:
+    def _speaks_ms(self, memory: StreamsMemory, member_id: str) -> int:
         """Return when a member speaks that may compute the target that is wanted."""
-        assert play.computes_at_ms is not None
-        return play.beats[member_id].next_ms(play.computes_at_ms, self._config.heartbeat_interval_ms, self._pace)
+        assert memory.computes_at_ms is not None
+        return memory.beats[member_id].next_ms(memory.computes_at_ms, self._config.heartbeat_interval_ms, self._pace)
 
-    def _with_next_heartbeats(self, play: Playing, group: Group, at_ms: int, speakers: Sequence[str]) -> Playing:
+    def _with_next_heartbeats(
+        self, memory: StreamsMemory, group: Group, at_ms: int, speakers: Sequence[str]
+    ) -> StreamsMemory:
         """Set when each member hears something new next, and when a target may be computed."""
-        broker, interval_ms = play.broker, self._config.heartbeat_interval_ms
-        due_ms, beats = broker.due_at_ms(), dict(play.beats)
-        known_ms = play.computes_at_ms
+        broker, interval_ms = memory.broker, self._config.heartbeat_interval_ms
+        due_ms, beats = broker.due_at_ms(), dict(memory.beats)
+        known_ms = memory.computes_at_ms
         # a target that is wanted since before the last one was computed waits for the interval, too
         computes_at_ms = None if due_ms is None else max(due_ms, at_ms if known_ms is None else known_ms)
         waits = due_ms is not None and len(self._target_of(group, broker).owners) < len(group.tasks)
@@ -361,7 +375,7 @@ class StreamsCoordinator(Coordinator[Turn]):
                     beats[member_id] = replace(
                         member_beats, hears_at_ms=member_beats.next_ms(from_ms, interval_ms, pace)
                     )
-        return replace(play, beats=beats, computes_at_ms=computes_at_ms)
+        return replace(memory, beats=beats, computes_at_ms=computes_at_ms)
 
     def _apply_holdings(
         self, state: GroupState, new_holdings: Iterable[tuple[int, Holding]], at_ms: int, owners: LastOwners
@@ -394,19 +408,19 @@ class StreamsCoordinator(Coordinator[Turn]):
                 self._cold.start(step.task_id, step.to.process_id, records, at_ms, cold=cold)
 
     def _turn(self, state: GroupState, at_ms: int, steps: Sequence[Step]) -> Turn:
-        """Return a turn in which the group decides: who is to run what, and the copies that are held by then."""
-        play, group = playing_of(state), state.group
-        holdings, target = Holdings.of(group, state.holdings), self._target_of(group, play.broker)
+        """Return a turn in which the group decides: the target owners, and the copies held by then."""
+        memory, group = memory_of(state), state.group
+        holdings, target = Holdings.of(group, state.holdings), self._target_of(group, memory.broker)
         any_start = any(isinstance(step, HandOver | Promote | ThreadMove) for step in steps)
         return Turn(
             at_ms=at_ms,
             state=state,
-            generation=play.broker.target_epoch,
+            generation=memory.broker.target_epoch,
             decided=target.decided_holdings(holdings),
             held=holdings,
             target=target.target,
             steps=tuple(steps),
-            phases=(Phase.CUT_OVER,) * any_start + (Phase.SETTLED,) * is_stable(play.broker),
+            phases=(Phase.CUT_OVER,) * any_start + (Phase.SETTLED,) * is_stable(memory.broker),
             queued=target.queued_count(holdings),
         )
 
@@ -427,7 +441,7 @@ class StreamsCoordinator(Coordinator[Turn]):
         return self._number
 
     def _seat_of(self, state: GroupState, member_id: str) -> tuple[str, str]:
-        owner_seat = seat(state, consumer_of(state.group, playing_of(state).broker, member_id))
+        owner_seat = seat(state, consumer_of(state.group, memory_of(state).broker, member_id))
         return owner_seat.process_id, owner_seat.consumer_id
 
 

@@ -1,4 +1,4 @@
-"""Members that were told to give up tasks and do not say that they have, until the broker fences them.
+"""Members that were told to give up tasks and do not confirm it, until the broker fences them.
 
 The broker waits for such a member as long as its rebalance time-out (its ``max.poll.interval.ms``), counted from when
 it was told; then it lets the member go, with all that it holds, and computes a target without it.
@@ -19,13 +19,13 @@ from kstream_plan.model.streams_group import BrokerGroup, BrokerMember, TaskName
 from kstream_plan.model.times import duration
 from kstream_plan.plans import Cause, CauseCode, Verdict
 
-#: After so many heartbeat intervals whoever was told to give up tasks should have said that it has.
+#: After so many heartbeat intervals a member that was told to give up tasks should have confirmed it.
 _LONG_BEATS = 3
 #: Until when each silent member is one, by member id; ``None``: the broker should have fenced it before.
 Silent = Mapping[str, int | None]
 
 
-class Fenced(NamedTuple):
+class FencedMember(NamedTuple):
     """A member that the broker has let go, the tasks that it was waited for, and how many more it ran."""
 
     member_id: str
@@ -38,8 +38,8 @@ class Fenced(NamedTuple):
 def silent_members(group: BrokerGroup, config: AssignmentConfig, pace: Pace) -> Silent:
     """Return the members that do not confirm that they gave up what they were told to, and when each is fenced.
 
-    Who was told a few heartbeats ago at most will say so soon. Of who was told longer ago nobody knows that it never
-    will: it does at the ``SOONEST``; nor, where no age is known, that it will: it does not at the ``LATEST``.
+    A member that was told at most a few heartbeats ago confirms soon. Whether one that was told longer ago ever does is
+    unknown: it does at the ``SOONEST``; at the ``LATEST`` it does not even where the age is unknown.
     """
     revoking_members = [member.member_id for member in _revoking_members(group)]
     interval_ms, timeout_ms = config.heartbeat_interval_ms, config.max_poll_interval_ms or 0
@@ -50,7 +50,7 @@ def silent_members(group: BrokerGroup, config: AssignmentConfig, pace: Pace) -> 
         return MappingProxyType(dict.fromkeys(revoking_members, timeout_ms))
     if age_ms <= _LONG_BEATS * interval_ms:
         return MappingProxyType({})
-    latest_ms = interval_ms + timeout_ms - age_ms  # whoever hears of a target hears it within an interval
+    latest_ms = interval_ms + timeout_ms - age_ms  # every member hears of a target within an interval
     at_ms = latest_ms if pace is Pace.LATEST else max(0, latest_ms - interval_ms // 2)
     return MappingProxyType(dict.fromkeys(revoking_members, at_ms if latest_ms > 0 else None))
 
@@ -88,9 +88,9 @@ def notes(group: BrokerGroup, config: AssignmentConfig, running_tasks: Collectio
 
 
 def with_one_silent(group: BrokerGroup, running_tasks: Collection[str]) -> BrokerGroup:
-    """Return the same with one member that never says that it has given up what nobody runs, if there may be one.
+    """Return the group with one member that never confirms that it gave up unowned tasks, if there may be one.
 
-    Of those that it may be it is the one that runs most, for all of that goes elsewhere when it is fenced.
+    Of the candidates it is the one with most tasks: all of them move when it is fenced.
     """
     suspects, unowned_tasks = _unknown_revocations(group, running_tasks)
     candidates = [
@@ -107,17 +107,15 @@ def with_one_silent(group: BrokerGroup, running_tasks: Collection[str]) -> Broke
 
 
 def _unknown_revocations(group: BrokerGroup, running_tasks: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return who may have been told to give up tasks, and which tasks nobody runs that somebody else is to.
+    """Return the members that may have been told to give up tasks, and the unowned tasks that others are to run.
 
-    Whoever has reached the target's epoch has given up what it was told to.
+    A member that has reached the target's epoch has given up what it was told to.
     """
     unowned_tasks = sorted(
         {task for member in group.members for task in member.target.active}.difference(running_tasks)
     )
     pending = {task for member in group.members for task in member.revoking.active}
-    candidates = [
-        member for member in group.members if member.epoch < group.target_epoch and _may_have_been_told(member)
-    ]
+    candidates = [member for member in group.members if member.epoch < group.target_epoch and _may_be_revoking(member)]
     waiting_tasks = [
         task
         for task in unowned_tasks
@@ -126,7 +124,7 @@ def _unknown_revocations(group: BrokerGroup, running_tasks: Collection[str]) -> 
     return tuple(member.member_id for member in candidates if waiting_tasks), tuple(waiting_tasks)
 
 
-def _may_have_been_told(member: BrokerMember) -> bool:
+def _may_be_revoking(member: BrokerMember) -> bool:
     return member.state is None or (member.state == MemberState.UNREVOKED_TASKS and not any(member.revoking))
 
 
@@ -140,7 +138,7 @@ def never_over(
 ) -> Verdict:
     """Return the verdict on a plan whose member says nothing, for an unknown time.
 
-    ``is_last_member``: nobody else is there to take over what it has; else it should have been fenced before.
+    ``is_last_member``: no other member could take over its tasks; else it should have been fenced before.
     """
     explanation = (
         "no other member could take over"
@@ -153,7 +151,7 @@ def never_over(
     return Verdict("stuck", tasks, reason, Cause(CauseCode.OVERDUE_OWNER, tasks[0], member.process_id, message))
 
 
-def until_fenced(member: Fenced, age_ms: int | None, config: AssignmentConfig) -> Verdict:
+def until_fenced(member: FencedMember, age_ms: int | None, config: AssignmentConfig) -> Verdict:
     """Return the verdict on a plan in which a member had to be fenced."""
     message = (
         f"{_told_and_silent(member.member_id, age_ms)}. The broker fences it {duration(member.at_ms)} from now, "

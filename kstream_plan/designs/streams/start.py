@@ -91,7 +91,7 @@ def _tasks(group: Group) -> StreamsTasks:
 def with_pending_reports(
     beats: Mapping[str, Beats], broker: GroupCoordinator, silent: Collection[str]
 ) -> dict[str, Beats]:
-    """Let those that revoke say soon that they have, but for ``silent`` ones."""
+    """Let revoking members confirm soon, but for ``silent`` ones."""
     revoking = {
         member_id for member_id, member in broker.members.items() if member.state is MemberState.UNREVOKED_TASKS
     }

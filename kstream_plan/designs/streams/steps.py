@@ -10,7 +10,7 @@ from kstream_plan.model import GroupState, Holding, WorkId
 from kstream_plan.plans import Reason, ReasonCode, Role, Seat, Step
 from kstream_plan.plans.steps import Demote, Drop, HandOver, Place, Promote, Revoke, ThreadMove, Withhold
 
-#: Task → the seat that ran it last, as far as anybody did.
+#: Task → the seat that ran it last, if any did.
 LastOwners = Mapping[int, Seat]
 
 
@@ -27,8 +27,8 @@ def steps_of(
 ) -> list[Step]:
     """Return the steps of a member; ``state`` is the group just before.
 
-    A start is cold without a copy of which at most ``limit`` records lack. ``in_memory``: no state is left of a task
-    for another thread.
+    A start is cold unless its instance has a copy that lacks at most ``limit`` records. ``in_memory``: no state of a
+    task is left for another thread.
     """
     consumer, previous, current = change
     steps = list[Step]()
@@ -59,12 +59,12 @@ def withhold_steps(
     running: Callable[[int], int | None],
     target_owners: Mapping[int, int],
     owners: LastOwners,
-    not_said: Collection[int],
+    unconfirmed_tasks: Collection[int],
 ) -> list[Step]:
     """Return the withheld tasks: decided for a consumer that does not run them yet.
 
-    ``running`` tells who runs a task, ``target_owners`` who is to, both by consumer; ``not_said`` are those that nobody
-    runs and whose owner has not said yet that it has given them up.
+    ``running`` gives the consumer that runs a task, ``target_owners`` the consumer that is to. ``unconfirmed_tasks``
+    run nowhere, and their owner has not confirmed yet that it has given them up.
     """
     steps = list[Step]()
     for task, consumer in sorted(target_owners.items()):
@@ -73,7 +73,7 @@ def withhold_steps(
             continue
         to_seat = seat(state, consumer)
         from_seat = owners.get(task, to_seat) if owner is None else seat(state, owner)
-        is_given_up = owner is None and task not in not_said
+        is_given_up = owner is None and task not in unconfirmed_tasks
         code = ReasonCode.MEMBERSHIP if is_given_up else ReasonCode.OWNER_MUST_REVOKE
         steps.append(Withhold(_name(state, task), from_seat, to_seat, Reason(code)))
     return steps
