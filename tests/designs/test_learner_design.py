@@ -123,7 +123,7 @@ def test_a_task_that_changed_its_thread_is_reported_by_the_new_one() -> None:
         group=members, generation=1, at_ms=0, holdings=(Holding((0,)), Holding()), copies=((whole,),), leader=0
     )
     held = Holdings.of(members, (Holding(), Holding((0,))))
-    [copy] = disks.restore_copies(before, disks.seated(before, held, 0), [Span(Rates(), 1_000)])[0][0]
+    [copy] = disks.restore_copies(before, disks.reseat_copies(before, held, 0), [Span(Rates(), 1_000)])[0][0]
     assert (copy.consumer, copy.reporters, copy.lag) == (1, (1,), LATEST)
 
 

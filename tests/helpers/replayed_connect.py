@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from kstream_plan.designs.connect.cluster import SHIPPED, ConnectCluster, WorkerRound
 from kstream_plan.designs.connect.draft import ConnectAnswer, ConnectRound, ItemSets, LeaderMemory
-from kstream_plan.designs.connect.frozen import frozen, thawed
+from kstream_plan.designs.connect.frozen import freeze, thaw
 from kstream_plan.designs.connect.incremental import decide
 from kstream_plan.designs.connect.items import Items, assigned_wire, read_wire, revoked_wire
 from kstream_plan.designs.connect.laws import NEWEST, ConnectLaws, connect_laws_of
@@ -111,7 +111,7 @@ def played(
         rounds += 1
         yield Played(cluster, rnd, fail != "sync", without)
         now_ms += case["round_ms"]
-        cluster = thawed(frozen(cluster), case["max_delay"], rules)
+        cluster = thaw(freeze(cluster), case["max_delay"], rules)
 
 
 def _sequence(case: Mapping[str, Any], java: int, laws: ConnectLaws) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from kstream_plan.assignors.high_availability.assign import target_of
 from kstream_plan.assignors.target_now import NO_TARGET, TargetNow
 from kstream_plan.designs.classic import uncertainty
 from kstream_plan.designs.classic.group_in_play import Columns, GroupInPlay, seats_of
-from kstream_plan.designs.classic.next_rebalance import LATE_MS, TYPICAL, Clock, next_rebalance, probe_ms
+from kstream_plan.designs.classic.next_rebalance import LATE_MS, TYPICAL, RebalanceTiming, next_rebalance, probe_ms
 from kstream_plan.designs.classic.readiness import Readiness, silent_copies
 from kstream_plan.designs.classic.stuck_or_cyclic import cause, repeated
 from kstream_plan.engine.cycle_detection import Probes
@@ -66,7 +66,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         assign: Assignor,
         protocol: Protocol,
         config: AssignmentConfig,
-        clock: Clock = TYPICAL,
+        timing: RebalanceTiming = TYPICAL,
         *,
         times_alone: bool = False,
         target: TargetNow = NO_TARGET,
@@ -82,7 +82,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         self._of_group = assign, protocol
         self._config = config
         self._cleaner = StateCleaner(config.state_cleanup_delay_ms)
-        self._clock = clock
+        self._timing = timing
         self._in_play: GroupInPlay | None = None
         self._probes = Probes()
         self._no_follow_up_ms = 0  # when the last rebalance came that was no follow-up
@@ -176,7 +176,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
     def next(self, turn: ClassicTurn, _ahead: Ahead) -> Due | None:
         """Return when the follow-up or the probing rebalance comes (page ``plans``, clock)."""
         known_decision, self._known_decision = self._known_decision, None
-        return next_rebalance(turn, turn.transition, known_decision, self._config, self._clock)
+        return next_rebalance(turn, turn.transition, known_decision, self._config, self._timing)
 
     def later(self, turn: ClassicTurn, lapse: Lapse) -> GroupState:
         """Let copies catch up and fall behind, and members report what they then have."""
@@ -188,7 +188,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             readiness = self._readiness = Readiness(beginning, lapse.from_ms, lapse.to_ms, self._config, rates)
         if lapse.paced:
             self._probes = Probes()
-        tick, at_probes = self._is_tick(turn, lapse), self._clock.at_probes
+        tick, at_probes = self._is_tick(turn, lapse), self._timing.at_probes
         if not (lapse.idle or self._times_alone):
             self._doubt_late(turn, lapse)
         next_state = self._in_play.go_on(lapse, tick=tick, at_probes=at_probes, readiness=readiness)
@@ -256,16 +256,16 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
     def _is_tick(self, turn: ClassicTurn, lapse: Lapse) -> bool:
         """Tell whether every copy is caught up by the end of a time if no restore rate says otherwise."""
         long = lapse.to_ms - lapse.from_ms >= probe_ms(turn, self._config)
-        too_soon = lapse.more and self._clock.ready_last
+        too_soon = lapse.more and self._timing.ready_last
         follows_up = turn.transition.follow_up and not lapse.idle
-        return self._clock.all_ready or (long and not follows_up and not too_soon)
+        return self._timing.assume_caught_up or (long and not follows_up and not too_soon)
 
     def _doubt_late(self, turn: ClassicTurn, lapse: Lapse) -> None:
         """Record the tasks that are caught up if the follow-up comes late."""
         rates, transition = lapse.spans[0].rates, turn.transition
         if rates.any_restore and transition.follow_up and len(transition.disturbed) == len(turn.held):
             limit = self._config.acceptable_recovery_lag
-            self._late |= uncertainty.ready_if_late(turn.state, turn.steps, limit, rates, LATE_MS)
+            self._late |= uncertainty.caught_up_if_late(turn.state, turn.steps, limit, rates, LATE_MS)
 
     def _columns_of(self, state: GroupState, assignment: Assignment | None) -> GroupInPlay:
         """Return the group in play at a state, for the engine's decision or for another one."""

@@ -11,7 +11,7 @@ from kstream_plan.assignors import ASSIGNORS, FOLLOWS_A_FILE
 from kstream_plan.assignors.racks import optimize as rack_aware
 from kstream_plan.assignors.target_now import NO_TARGET, TargetNow
 from kstream_plan.designs.classic.coordinator import ClassicCoordinator
-from kstream_plan.designs.classic.next_rebalance import AT_PROBES, LATE, READY_LAST, SOONEST, TYPICAL, Clock
+from kstream_plan.designs.classic.next_rebalance import AT_PROBES, LATE, READY_LAST, SOONEST, TYPICAL, RebalanceTiming
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Group, GroupState, Note, Snapshot
 from kstream_plan.model.note import count, name_list
@@ -31,14 +31,14 @@ from kstream_plan.protocols import PROTOCOLS, gives_up
 class Classic(Design):
     """A leader that decides by ``assignor``, members that rebalance by ``protocol``, both names in their registries.
 
-    ``clock``: when rebalances come, by default when they typically do; ``times_alone``: only their times are wanted;
+    ``timing``: when rebalances come, by default when they typically do; ``times_alone``: only their times are wanted;
     ``release``: of Kafka, by whose rules; ``None``: the newest that is modelled. ``target`` is the file that the
     assignor ``planned`` follows, and when the plan begins.
     """
 
     assignor: str = "high-availability"
     protocol: str = "cooperative"
-    clock: Clock = TYPICAL
+    timing: RebalanceTiming = TYPICAL
     times_alone: bool = False
     release: str | None = None
     target: TargetNow = NO_TARGET
@@ -77,7 +77,7 @@ class Classic(Design):
         assign = ASSIGNORS[self.assignor].of_release(self.release)
         protocol = PROTOCOLS[self.protocol].of_release(self.release)
         return ClassicCoordinator(
-            assign, protocol, config, self.clock, times_alone=self.times_alone, target=self.target
+            assign, protocol, config, self.timing, times_alone=self.times_alone, target=self.target
         )
 
     @property
@@ -114,7 +114,7 @@ class Classic(Design):
 
     def soonest(self) -> Classic:
         """Return the same design with every rebalance as early as it can be."""
-        return replace(self, clock=SOONEST)
+        return replace(self, timing=SOONEST)
 
     def telling_times_alone(self) -> Classic:
         """Return the same design without the steps of its rebalances."""
@@ -122,15 +122,15 @@ class Classic(Design):
 
     def late(self) -> Classic:
         """Return the same design with follow-ups as late as on a busy machine."""
-        return replace(self, clock=LATE)
+        return replace(self, timing=LATE)
 
     def at_probes(self) -> Classic:
         """Return the same design with copies of unknown restore rate caught up at probes alone."""
-        return replace(self, clock=AT_PROBES)
+        return replace(self, timing=AT_PROBES)
 
     def ready_last(self) -> Classic:
         """Return the same as :meth:`at_probes` with none caught up before the last change from outside, either."""
-        return replace(self, clock=READY_LAST)
+        return replace(self, timing=READY_LAST)
 
     def stopping(self, group: Group) -> frozenset[int]:
         """Return the consumers that the protocol makes give up everything before they join."""

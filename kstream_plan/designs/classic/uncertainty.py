@@ -11,7 +11,7 @@ from kstream_plan.plans.note_codes import LATE_FOLLOW_UP, LEFT_OVER_CLEANUP
 from kstream_plan.plans.plan import READY_AT_FOLLOW_UP
 
 
-def ready_if_late(state: GroupState, steps: Iterable[Step], limit: int, rates: Rates, late_ms: int) -> set[int]:
+def caught_up_if_late(state: GroupState, steps: Iterable[Step], limit: int, rates: Rates, late_ms: int) -> set[int]:
     """Return the tasks with a copy placed just now that has caught up if the follow-up comes so late.
 
     Typically it comes before the copy is even created. ``limit`` is ``acceptable_recovery_lag``.

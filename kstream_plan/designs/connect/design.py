@@ -9,7 +9,7 @@ from typing import ClassVar
 from kstream_plan.designs.connect.cluster import SHIPPED, Rules
 from kstream_plan.designs.connect.connectors import ever_configured
 from kstream_plan.designs.connect.departures import events_in_turn
-from kstream_plan.designs.connect.frozen import due_ms, later, led_by, table_bins
+from kstream_plan.designs.connect.frozen import due_ms, led_by, shift_times, table_bins
 from kstream_plan.designs.connect.laws import NEWEST, ConnectLaws, connect_laws_of
 from kstream_plan.designs.connect.playing import ConnectCoordinator, ConnectStart, holdings_of
 from kstream_plan.errors import ScenarioError
@@ -81,7 +81,7 @@ class Connect(Design):
             group = led_by(group, _stays_longest(group, scenario))
         elif all(worker.memory == NO_MEMORY for worker in group.workers if worker.member_id == group.leader):
             group = led_by(group, group.leader)  # by the eager protocol no worker remembers anything
-        start_group = self.remembering(replace(later(group, -state.at_ms), bins=bins))
+        start_group = self.remembering(replace(shift_times(group, -state.at_ms), bins=bins))
         ever = ever_configured(group.task_counts, scenario.events) if scenario else None
         if ever is not None:
             plan_group = state.group

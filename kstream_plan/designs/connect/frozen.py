@@ -24,23 +24,23 @@ _ZERO_MS = 10**15
 
 def run_round(group: ConnectGroup, rules: Rules, max_delay_ms: int, at_ms: int) -> tuple[ConnectGroup, WorkerRound]:
     """Simulate a round by these rules at a time of the plan's clock; return the cluster after it, and the round."""
-    cluster = thawed(group, max_delay_ms, rules)
+    cluster = thaw(group, max_delay_ms, rules)
     worker_round = cluster.run_round(_ZERO_MS + at_ms)
-    return frozen(cluster), worker_round
+    return freeze(cluster), worker_round
 
 
 def join(group: ConnectGroup, member_id: str, at_ms: int) -> ConnectGroup:
     """Return the group with a new process as a member; no round follows yet."""
-    cluster = thawed(group, 0)
+    cluster = thaw(group, 0)
     cluster.join(member_id, _ZERO_MS + at_ms)
-    return frozen(cluster)
+    return freeze(cluster)
 
 
 def leave(group: ConnectGroup, member_id: str) -> ConnectGroup:
     """Return the group without a worker; if it led, the first of the broker's table leads."""
-    cluster = thawed(group, 0)
+    cluster = thaw(group, 0)
     cluster.leave(member_id)
-    return frozen(cluster)
+    return freeze(cluster)
 
 
 def due_ms(group: ConnectGroup) -> int | None:
@@ -60,7 +60,7 @@ def without_memory(group: ConnectGroup) -> ConnectGroup:
     return replace(group, workers=tuple(replace(worker, memory=NO_MEMORY) for worker in group.workers))
 
 
-def later(group: ConnectGroup, by_ms: int) -> ConnectGroup:
+def shift_times(group: ConnectGroup, by_ms: int) -> ConnectGroup:
     """Return the group with its times on a clock that began ``by_ms`` later."""
 
     def shifted(at_ms: int | None) -> int | None:
@@ -105,7 +105,7 @@ def in_table(group: ConnectGroup) -> ConnectGroup:
     return replace(group, bins=table_bins([worker.member_id for worker in group.workers]))
 
 
-def thawed(group: ConnectGroup, max_delay_ms: int, rules: Rules = SHIPPED) -> ConnectCluster:
+def thaw(group: ConnectGroup, max_delay_ms: int, rules: Rules = SHIPPED) -> ConnectCluster:
     """Return the same cluster in a form that can be simulated on."""
     cluster = ConnectCluster(dict(group.task_counts), max_delay_ms, rules, group.java, group.bins)
     for worker in group.workers:
@@ -119,7 +119,7 @@ def thawed(group: ConnectGroup, max_delay_ms: int, rules: Rules = SHIPPED) -> Co
     return cluster
 
 
-def frozen(cluster: ConnectCluster) -> ConnectGroup:
+def freeze(cluster: ConnectCluster) -> ConnectGroup:
     """Return the cluster as a value."""
     workers = []
     for member_id in cluster.members:

@@ -105,7 +105,7 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
     def take(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> LearnerTurn:
         """Simulate the round that is due."""
         memory = memory_of(state)
-        state = disks.cleaned(state, at_ms, self._config.state_cleanup_delay_ms)
+        state = disks.delete_expired(state, at_ms, self._config.state_cleanup_delay_ms)
         roles = self._roles(state.group, state.holdings)
         if trigger is Trigger.LEARNER_READY:
             state = self._mark_ready(state, roles, memory)
@@ -133,7 +133,7 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
             decided_of=instances,
             queued=sum(len(holding.warmup) for holding in instances.stateful),
             memory=next_memory,
-            copies=disks.seated(next_state, holdings, at_ms),
+            copies=disks.reseat_copies(next_state, holdings, at_ms),
             next_at_once=decision.next_at_once,
         )
         return replace(turn, phases=self._phases(turn))

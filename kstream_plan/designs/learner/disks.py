@@ -25,12 +25,12 @@ _NEVER_MS = 10 * 365 * 86_400_000
 _ROUNDED = 2
 
 
-def cleaned(state: GroupState, at_ms: int, cleanup_delay_ms: int) -> GroupState:
+def delete_expired(state: GroupState, at_ms: int, cleanup_delay_ms: int) -> GroupState:
     """Return a group without left-over state that is older than ``state.cleanup.delay.ms``."""
     since_ms = at_ms - cleanup_delay_ms
     expired_copies = {
         task: of_task
-        for task, of_task in restless(state, {}).items()
+        for task, of_task in changing_copies(state, {}).items()
         for copy in of_task
         if copy.lost_at_ms is not None and copy.lost_at_ms <= since_ms
     }
@@ -50,7 +50,7 @@ def mark_ready(state: GroupState, seat: Seat) -> GroupState:
     return state.with_copies({task: copies})
 
 
-def seated(state: GroupState, holdings: Holdings, at_ms: int) -> dict[int, tuple[Copy, ...]]:
+def reseat_copies(state: GroupState, holdings: Holdings, at_ms: int) -> dict[int, tuple[Copy, ...]]:
     """Return the copies, in their new seats, of every task whose holders change."""
     group, seats = state.group, dict[int, dict[int, tuple[int, bool] | None]]()
     previous_holdings = Holdings.of(group, state.holdings).stateful
@@ -63,7 +63,7 @@ def seated(state: GroupState, holdings: Holdings, at_ms: int) -> dict[int, tuple
         for place, role in enumerate(new):
             for task in role:
                 seats.setdefault(task, {})[instance] = consumer, place == 0
-    return {task: _placed(state, task, task_seats, at_ms) for task, task_seats in seats.items()}
+    return {task: _reseat(state, task, task_seats, at_ms) for task, task_seats in seats.items()}
 
 
 def restore_copies(
@@ -73,7 +73,7 @@ def restore_copies(
 
     ``copies`` are in place of the state's.
     """
-    copies_by_task = restless(state, copies, spans)
+    copies_by_task = changing_copies(state, copies, spans)
     progress = Restoring(state.group, copies_by_task, state.waiting).over(spans)
     next_copies = {
         task: tuple([_later(state.group, task, copy, progress) for copy in of_task])
@@ -82,7 +82,7 @@ def restore_copies(
     return next_copies, progress.waiting
 
 
-def restless(state: GroupState, copies: Copies, spans: Sequence[Span] = ()) -> Copies:
+def changing_copies(state: GroupState, copies: Copies, spans: Sequence[Span] = ()) -> Copies:
     """Return the copies of all tasks, in order, whose copies may restore, fall behind in these spans, or are left over.
 
     ``copies`` are in place of the state's.
@@ -104,7 +104,7 @@ def next_ready_ms(
     ``copies`` are in place of the state's.
     """
     steadily = ahead(at_ms + _NEVER_MS)
-    copies = restless(state, copies, steadily)
+    copies = changing_copies(state, copies, steadily)
     lags = {seat: _remaining(copies.get(seat[0], ()), seat[1]) for seat in learners}
     if min(lags.values()) <= limit:
         return at_ms
@@ -189,7 +189,7 @@ def _first(holds: Callable[[int], bool], low_ms: int, high_ms: int) -> int:
     return high_ms
 
 
-def _placed(state: GroupState, task: int, seats: Mapping[int, tuple[int, bool] | None], at_ms: int) -> tuple[Copy, ...]:
+def _reseat(state: GroupState, task: int, seats: Mapping[int, tuple[int, bool] | None], at_ms: int) -> tuple[Copy, ...]:
     """Move a task's copies to their new seats; a copy without a holder is left over."""
     copy_by_instance = {copy.instance: copy for copy in state.copies[task]}
     for instance, seat in seats.items():

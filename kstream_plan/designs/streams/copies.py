@@ -39,7 +39,7 @@ def with_initial_lags(state: GroupState, offsets: Mapping[tuple[int, int], int])
     return replace(state, copies=tuple(tuple(sorted(of_task)) for of_task in copies_by_task))
 
 
-def reseated(
+def copies_after_change(
     state: GroupState, consumer: int, previous: Holding, current: Holding, at_ms: int, *, in_memory: bool
 ) -> dict[int, tuple[Copy, ...]]:
     """Return the copies of every task that a consumer has got, given up, or has in another role.
@@ -105,7 +105,7 @@ class ChangingTasks:
         }
 
 
-def later(
+def advance_copies(
     state: GroupState,
     spans: Sequence[Span],
     to_ms: int,

@@ -8,11 +8,17 @@ from dataclasses import replace
 from kstream_plan.designs.streams.beats import Beats, Pace, spread_beats
 from kstream_plan.designs.streams.cold_starts import ColdStarts, RateOf
 from kstream_plan.designs.streams.coordinator import GroupCoordinator, StreamsSettings
-from kstream_plan.designs.streams.copies import ChangingTasks, later, reseated
+from kstream_plan.designs.streams.copies import ChangingTasks, advance_copies, copies_after_change
 from kstream_plan.designs.streams.memory import StreamsMemory, consumer_of, is_stable, memory_of
 from kstream_plan.designs.streams.pending import as_holding, owned_by, pending, revoking_tasks, with_pending
 from kstream_plan.designs.streams.reconciliation import MemberState, Owned
-from kstream_plan.designs.streams.silence import FencedMember, never_over, only, silent_members, until_fenced
+from kstream_plan.designs.streams.silence import (
+    FencedMember,
+    fencing_verdict,
+    silent_members,
+    still_silent,
+    unending_verdict,
+)
 from kstream_plan.designs.streams.start import Start, broker_of, with_pending_reports
 from kstream_plan.designs.streams.steps import HoldingChange, LastOwners, seat, steps_of, withhold_steps
 from kstream_plan.designs.streams.target_holdings import TargetHoldings, target_holdings
@@ -142,7 +148,7 @@ class StreamsCoordinator(Coordinator[Turn]):
             beats=beats,
             owners=owners,
             trigger=Trigger.LEAVE,
-            silent=only(memory.silent, broker.members),
+            silent=still_silent(memory.silent, broker.members),
             fenced_members=(*memory.fenced_members, fenced_member),
             unreported_steps=(*memory.unreported_steps, *revocations),
         )
@@ -208,7 +214,7 @@ class StreamsCoordinator(Coordinator[Turn]):
     def _later(self, state: GroupState, lapse: Lapse, reported_in: Mapping[tuple[int, int], int]) -> GroupState:
         """Return the group after a time, with its copies as they are then."""
         cleanup_ms = self._config.state_cleanup_delay_ms
-        return later(state, lapse.spans, lapse.to_ms, cleanup_ms, reported_in, self._changing_tasks)
+        return advance_copies(state, lapse.spans, lapse.to_ms, cleanup_ms, reported_in, self._changing_tasks)
 
     def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
         """Remove members, and remember who is to join; settings count from now."""
@@ -235,7 +241,7 @@ class StreamsCoordinator(Coordinator[Turn]):
             for member_id, process in _members(taking.group)
             if member_id not in beats and member_id not in away
         )
-        silent = only(memory.silent, broker.members)
+        silent = still_silent(memory.silent, broker.members)
         unreported_steps = tuple(
             step for step in memory.unreported_steps if step.from_.process_id not in departed_process_ids
         )
@@ -290,9 +296,9 @@ class StreamsCoordinator(Coordinator[Turn]):
             member = memory.broker.members[member_id]
             tasks = revoking_tasks(state, memory.broker, self._numbers(state.group, memory.broker), member_id)
             if tasks := tasks or self.waited_for(turn):
-                return never_over(member, self._age_ms, tasks, self._config, is_last_member=fenced_ms is not None)
+                return unending_verdict(member, self._age_ms, tasks, self._config, is_last_member=fenced_ms is not None)
         fenced_member = next((member for member in memory.fenced_members if member.task_ids), None)
-        return None if fenced_member is None else until_fenced(fenced_member, self._age_ms, self._config)
+        return None if fenced_member is None else fencing_verdict(fenced_member, self._age_ms, self._config)
 
     def _initial_memory(self, state: GroupState) -> StreamsMemory:
         """Return the group's memory when the plan begins."""
@@ -389,7 +395,7 @@ class StreamsCoordinator(Coordinator[Turn]):
                 continue
             limit = self._config.acceptable_recovery_lag
             new = steps_of(state, change, owners, limit, in_memory=self._in_memory)
-            for task, of_task in reseated(state, *change, at_ms, in_memory=self._in_memory).items():
+            for task, of_task in copies_after_change(state, *change, at_ms, in_memory=self._in_memory).items():
                 copies[task] = of_task
             state = replace(state, copies=tuple(copies))
             self._follow(new, at_ms)

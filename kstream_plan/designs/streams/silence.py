@@ -55,7 +55,7 @@ def silent_members(group: BrokerGroup, config: AssignmentConfig, pace: Pace) -> 
     return MappingProxyType(dict.fromkeys(revoking_members, at_ms if latest_ms > 0 else None))
 
 
-def only(silent: Silent, members: Collection[str]) -> Silent:
+def still_silent(silent: Silent, members: Collection[str]) -> Silent:
     """Return the silent members that are still in the group."""
     return MappingProxyType({member_id: fenced_ms for member_id, fenced_ms in silent.items() if member_id in members})
 
@@ -128,7 +128,7 @@ def _may_be_revoking(member: BrokerMember) -> bool:
     return member.state is None or (member.state == MemberState.UNREVOKED_TASKS and not any(member.revoking))
 
 
-def never_over(
+def unending_verdict(
     member: ReconciledMember,
     age_ms: int | None,
     tasks: tuple[WorkId, ...],
@@ -151,7 +151,7 @@ def never_over(
     return Verdict("stuck", tasks, reason, Cause(CauseCode.OVERDUE_OWNER, tasks[0], member.process_id, message))
 
 
-def until_fenced(member: FencedMember, age_ms: int | None, config: AssignmentConfig) -> Verdict:
+def fencing_verdict(member: FencedMember, age_ms: int | None, config: AssignmentConfig) -> Verdict:
     """Return the verdict on a plan in which a member had to be fenced."""
     message = (
         f"{_told_and_silent(member.member_id, age_ms)}. The broker fences it {duration(member.at_ms)} from now, "
