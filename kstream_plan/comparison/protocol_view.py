@@ -52,10 +52,10 @@ def protocol_view(old: Side, new: Side) -> ProtocolView:
         maybe_revoking=_sorted(view.maybe_revoking),
         ready_to_migrate=_sorted(view.ready_to_migrate),
         unknown_but_owned=_sorted(view.unknown_but_owned),
-        withheld=_sorted(view.withheld),
+        withheld=_sorted(view.withheld_tasks),
         rejoin=view.rejoin,
         members=tuple(
-            MemberView(*key, _sorted(reply.added), _sorted(reply.revoked), consumer in stopping)
+            MemberView(*key, _sorted(reply.added_tasks), _sorted(reply.revoked_tasks), consumer in stopping)
             for consumer, (key, reply) in enumerate(zip(_consumers(new.group), view.replies, strict=True))
         ),
     )

@@ -19,7 +19,7 @@ __all__ = ["PROTOCOLS", "Protocol", "Transition", "gives_up"]
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """Which consumers of a group give up everything before they join a rebalance, so that nobody owns it then.
+    """Which consumers of a group give up everything before they join a rebalance, so that it has no owner then.
 
     ``any_temporary``: a task that is withheld is a standby meanwhile, whether there is a copy of it or not.
     """
@@ -28,7 +28,7 @@ class Protocol:
     any_temporary: bool = False
 
     def of_release(self, release: str | None) -> Protocol:
-        """Return the same as a release of Kafka has it; ``None``: it is unknown, and the newest counts."""
+        """Return the protocol of a release of Kafka; ``None``: it is unknown, and the newest counts."""
         return replace(self, any_temporary=not NO_COPY_NO_TEMPORARY.is_in(release))
 
 

@@ -1,4 +1,4 @@
-"""What one member does around a rebalance (KIP-429): what it gives up before it joins, and what it makes of the reply.
+"""What one member does around a rebalance (KIP-429): what it gives up before it joins, and how it follows the reply.
 
 Source: page ``rules``, "One cooperative rebalance".
 
@@ -30,22 +30,22 @@ class JoinTrigger(StrEnum):
 
 
 class Joining(NamedTuple, Generic[T]):
-    """What a member claims to own when it joins, and the callbacks before: ``revoked`` in order, or ``lost``."""
+    """What a member claims to own when it joins, and the callbacks before: ``revoked_tasks``, ``lost_tasks``."""
 
     owned: frozenset[T]
-    revoked: frozenset[T] = frozenset()
-    lost: frozenset[T] = frozenset()
+    revoked_tasks: frozenset[T] = frozenset()
+    lost_tasks: frozenset[T] = frozenset()
 
 
 class Reply(NamedTuple, Generic[T]):
-    """What a member makes of its assignment: it starts ``added``, then stops ``revoked`` (callbacks in that order)."""
+    """A member's callbacks on its assignment, in order: it starts ``added_tasks``, then stops ``revoked_tasks``."""
 
-    added: frozenset[T]
-    revoked: frozenset[T]
+    added_tasks: frozenset[T]
+    revoked_tasks: frozenset[T]
 
 
 def before_joining(
-    trigger: JoinTrigger, owned: frozenset[T], *, eager: bool = False, wanted: frozenset[T] | None = None
+    trigger: JoinTrigger, owned: frozenset[T], *, eager: bool = False, valid_tasks: frozenset[T] | None = None
 ) -> Joining[T]:
     """Return what a member gives up before it joins, and what it then claims.
 
@@ -53,18 +53,18 @@ def before_joining(
         trigger: why it joins.
         owned: what it owns.
         eager: it gives up everything, whatever the trigger.
-        wanted: what it still subscribes to, or what still exists (``None``: all of it).
+        valid_tasks: what it still subscribes to, or what still exists (``None``: all of it).
     """
-    unwanted = frozenset[T]() if wanted is None else owned - wanted
+    invalid_tasks = frozenset[T]() if valid_tasks is None else owned - valid_tasks
     if trigger in (JoinTrigger.UNKNOWN_MEMBER, JoinTrigger.ILLEGAL_GENERATION):
-        return Joining(frozenset(), lost=owned)
-    lost = unwanted if trigger is JoinTrigger.TOPICS_DELETED else frozenset[T]()
-    revoked = unwanted if trigger is JoinTrigger.SUBSCRIPTION_CHANGED else frozenset[T]()
+        return Joining(frozenset(), lost_tasks=owned)
+    lost_tasks = invalid_tasks if trigger is JoinTrigger.TOPICS_DELETED else frozenset[T]()
+    revoked_tasks = invalid_tasks if trigger is JoinTrigger.SUBSCRIPTION_CHANGED else frozenset[T]()
     if eager:
-        return Joining(frozenset(), revoked=owned - lost, lost=lost)
-    return Joining(owned - revoked - lost, revoked, lost)
+        return Joining(frozenset(), revoked_tasks=owned - lost_tasks, lost_tasks=lost_tasks)
+    return Joining(owned - revoked_tasks - lost_tasks, revoked_tasks, lost_tasks)
 
 
-def on_assignment(owned: frozenset[T], assigned: frozenset[T]) -> Reply[T]:
-    """Return what a member that claimed ``owned`` starts and stops once it is told ``assigned``."""
-    return Reply(added=assigned - owned, revoked=owned - assigned)
+def on_assignment(owned: frozenset[T], assignment: frozenset[T]) -> Reply[T]:
+    """Return what a member that claimed ``owned`` starts and stops once it gets ``assignment``."""
+    return Reply(added_tasks=assignment - owned, revoked_tasks=owned - assignment)

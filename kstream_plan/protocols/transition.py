@@ -1,4 +1,4 @@
-"""What a rebalance makes of a decision."""
+"""What members hold after a rebalance, given a decision."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ COOPERATIVE = "cooperative"
 class Transition:
     """What the members hold after one rebalance, by consumer index.
 
-    ``before`` is what they held, ``decided`` what they are to hold. A follow-up rebalance comes at once if and only if
-    something is revoked or withheld (``follow_up``). ``revoking`` are the consumers that give up an active task,
-    ``waiting`` those from which one is withheld; both rejoin at once (``disturbed``), the others hear of the follow-up
-    by heartbeat.
+    ``previous_holdings`` are those before, ``decided_holdings`` those that the assignor decided. A follow-up rebalance
+    comes at once if and only if something is revoked or withheld (``follow_up``). ``revoking_consumers`` give up an
+    active task, from ``waiting_consumers`` one is withheld; both rejoin at once (``disturbed``), the others hear of the
+    follow-up by heartbeat.
     """
 
-    before: Holdings
-    decided: Holdings
+    previous_holdings: Holdings
+    decided_holdings: Holdings
     holdings: Holdings
-    revoking: frozenset[int] = frozenset()
-    waiting: frozenset[int] = frozenset()
+    revoking_consumers: frozenset[int] = frozenset()
+    waiting_consumers: frozenset[int] = frozenset()
 
     @property
     def owners(self) -> tuple[Owners, Owners, Owners]:
-        """Who owns each stateless task before, was decided to, and owns it after."""
-        return self.before.owners, self.decided.owners, self.holdings.owners
+        """The owners of each stateless task: before, as decided, and after."""
+        return self.previous_holdings.owners, self.decided_holdings.owners, self.holdings.owners
 
     @property
     def follow_up(self) -> bool:
-        """Whether the next rebalance comes at once: so too where a task is revoked and for whom is unknown."""
-        return bool(self.waiting or self.revoking)
+        """Whether the next rebalance comes at once; it does, too, where a task is revoked for an unknown consumer."""
+        return bool(self.waiting_consumers or self.revoking_consumers)
 
     @property
     def disturbed(self) -> frozenset[int]:
         """The consumers with a reason of their own to rejoin at once."""
-        return self.revoking | self.waiting
+        return self.revoking_consumers | self.waiting_consumers

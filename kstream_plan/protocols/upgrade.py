@@ -79,30 +79,35 @@ def upgrade(state: GroupState, untold: frozenset[str] = frozenset()) -> Upgrade:
         state: the group.
         untold: consumers whose protocols are unknown; they count as eager.
     """
-    known, state = state.group, replace(state, group=_as_eager(state.group, untold))
-    places = [(of.process_id, consumer) for of in state.group.instances for consumer in of.consumers]
+    group, state = state.group, replace(state, group=_as_eager(state.group, untold))
+    places = [(instance.process_id, consumer) for instance in state.group.instances for consumer in instance.consumers]
     split = tuple((process_id, consumer.consumer_id) for process_id, consumer in places if _is_split(consumer, places))
     return Upgrade(
         restarts=tuple(_restarts(state.group, {process_id for process_id, _ in split})),
         cannot_mix=tuple(
-            (process_id, consumer.consumer_id, why) for process_id, consumer in places if (why := _cannot_mix(consumer))
+            (process_id, consumer.consumer_id, reason)
+            for process_id, consumer in places
+            if (reason := _cannot_mix(consumer))
         ),
         one_bounce=_one_bounce(state),
-        group=known,
-        untold=tuple((process_id, of.consumer_id) for process_id, of in places if of.consumer_id in untold),
+        group=group,
+        untold=tuple(
+            (process_id, consumer.consumer_id) for process_id, consumer in places if consumer.consumer_id in untold
+        ),
         split=split,
     )
 
 
 def _as_eager(group: Group, untold: frozenset[str]) -> Group:
-    """Return the group with every consumer eager of which nobody says what it lists."""
+    """Return the group with every consumer eager whose protocols are unknown."""
     if not untold:
         return group
     instances = tuple(
         replace(
             instance,
             consumers=tuple(
-                replace(of, protocols=(EAGER,)) if of.consumer_id in untold else of for of in instance.consumers
+                replace(consumer, protocols=(EAGER,)) if consumer.consumer_id in untold else consumer
+                for consumer in instance.consumers
             ),
         )
         for instance in group.instances
@@ -111,20 +116,20 @@ def _as_eager(group: Group, untold: frozenset[str]) -> Group:
 
 
 def _is_split(consumer: Consumer, places: Sequence[tuple[str, Consumer]]) -> bool:
-    """Tell whether a consumer keeps what it owns while others know nothing of that."""
-    return consumer.protocols == (COOPERATIVE,) and any(COOPERATIVE not in of.protocols for _, of in places)
+    """Tell whether a consumer keeps what it owns while others do not list the cooperative protocol."""
+    return consumer.protocols == (COOPERATIVE,) and any(COOPERATIVE not in member.protocols for _, member in places)
 
 
 def _restarts(group: Group, split: Collection[str]) -> Iterator[Restart]:
     """Yield the restarts in order; the instances of ``split`` are restarted in the first bounce too, before others."""
-    for bounce, listed in ((1, (COOPERATIVE, EAGER)), (2, (COOPERATIVE,))):
+    for bounce, protocols in ((1, (COOPERATIVE, EAGER)), (2, (COOPERATIVE,))):
         of_split_first = sorted(range(len(group.instances)), key=lambda index: _process_id(group, index) not in split)
         for index in of_split_first if bounce == 1 else range(len(group.instances)):
             instance = group.instances[index]
             goes_back = bounce == 1 and instance.process_id in split
             if goes_back or any(_needs(consumer, bounce) for consumer in instance.consumers):
-                group = _with_protocols(group, index, listed)
-                yield Restart(bounce, instance.process_id, listed, *_followed(group))
+                group = _with_protocols(group, index, protocols)
+                yield Restart(bounce, instance.process_id, protocols, *_followed(group))
 
 
 def _process_id(group: Group, index: int) -> str:
@@ -135,17 +140,17 @@ def _needs(consumer: Consumer, bounce: int) -> bool:
     return COOPERATIVE not in consumer.protocols if bounce == 1 else consumer.protocols != (COOPERATIVE,)
 
 
-def _with_protocols(group: Group, index: int, listed: tuple[str, ...]) -> Group:
+def _with_protocols(group: Group, index: int, protocols: tuple[str, ...]) -> Group:
     instances: list[Instance] = list(group.instances)
-    consumers = tuple(replace(consumer, protocols=listed) for consumer in instances[index].consumers)
+    consumers = tuple(replace(consumer, protocols=protocols) for consumer in instances[index].consumers)
     instances[index] = replace(instances[index], consumers=consumers)
     return Group(group.application_id, group.tasks, tuple(instances))
 
 
 def _followed(group: Group) -> tuple[str, int]:
-    stopping, everyone = len(gives_up(group, "mixed")), len(group.consumer_ids)
-    kept = everyone - stopping
-    return (COOPERATIVE if not stopping else "mixed" if kept else EAGER), kept
+    stopping, consumer_count = len(gives_up(group, "mixed")), len(group.consumer_ids)
+    cooperative_count = consumer_count - stopping
+    return (COOPERATIVE if not stopping else "mixed" if cooperative_count else EAGER), cooperative_count
 
 
 def _cannot_mix(consumer: Consumer) -> str:
@@ -160,9 +165,9 @@ def _one_bounce(state: GroupState) -> TwoOwners | None:
     """Search two members for it: one restarted without eager, and one of old code that leads and gets its task."""
     group = state.group
     places = [
-        (of.process_id, consumer.consumer_id, COOPERATIVE in consumer.protocols)
-        for of in group.instances
-        for consumer in of.consumers
+        (instance.process_id, consumer.consumer_id, COOPERATIVE in consumer.protocols)
+        for instance in group.instances
+        for consumer in instance.consumers
     ]
     old = [consumer for consumer, (_, _, cooperative) in enumerate(places) if not cooperative]
     running = next((consumer for consumer in old if state.holdings[consumer].active), None)
@@ -170,8 +175,8 @@ def _one_bounce(state: GroupState) -> TwoOwners | None:
     if running is None or leader is None:
         return None
     task_id = group.tasks[state.holdings[running].active[0]].task_id
-    owned, nothing = frozenset([task_id]), frozenset[WorkId]()
-    events = double_ownership([owned, nothing], [nothing, owned], [False, True], leader_knows_owned=False)
+    owned, no_tasks = frozenset([task_id]), frozenset[WorkId]()
+    events = double_ownership([owned, no_tasks], [no_tasks, owned], [False, True], leader_knows_owned=False)
     assert events is not None  # the search finds it for any two such members
     return TwoOwners((places[running][:2], places[leader][:2]), task_id, events)
 

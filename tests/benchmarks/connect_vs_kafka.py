@@ -99,7 +99,7 @@ def _decided(scenario: str, workers: int, tasks: int, connectors: int) -> tuple[
     names = [_member(number) for number in range(workers + workers // 10)]
     result, memory = _round(counts, dict.fromkeys(names[:workers], Items()), 1, 1), LeaderMemory()
     answer = decide(result, memory)
-    reported = dict(answer.assigned)
+    reported = dict(answer.assigned_items)
     if scenario == "scale-out":
         reported |= dict.fromkeys(names[workers:], Items())
     if scenario.startswith("departure"):
@@ -114,8 +114,8 @@ def _decided(scenario: str, workers: int, tasks: int, connectors: int) -> tuple[
         start = time.process_time()
         last = decide(_round(counts, reported, generation, at_ms), answer.memory)
         taken.append(1000 * (time.process_time() - start))
-    assigned = sum(len(items.tasks) for items in last.assigned.values())
-    return statistics.median(taken), (assigned, sum(len(items.tasks) for items in last.revoked.values()))
+    assigned = sum(len(items.tasks) for items in last.assigned_items.values())
+    return statistics.median(taken), (assigned, sum(len(items.tasks) for items in last.revoked_items.values()))
 
 
 def _round(counts: Mapping[str, int], members: Mapping[str, Items], generation: int, at_ms: int) -> ConnectRound:

@@ -123,7 +123,7 @@ def test_a_task_that_changed_its_thread_is_reported_by_the_new_one() -> None:
         group=members, generation=1, at_ms=0, holdings=(Holding((0,)), Holding()), copies=((whole,),), leader=0
     )
     held = Holdings.of(members, (Holding(), Holding((0,))))
-    [copy] = disks.restored(before, disks.seated(before, held, 0), [Span(Rates(), 1_000)])[0][0]
+    [copy] = disks.restore_copies(before, disks.reseat_copies(before, held, 0), [Span(Rates(), 1_000)])[0][0]
     assert (copy.consumer, copy.reporters, copy.lag) == (1, (1,), LATEST)
 
 
@@ -146,7 +146,7 @@ def test_a_copy_that_had_caught_up_falls_behind_what_is_written(burst: int, writ
     spans = [Span(rates, 1_000 * seconds, burst={0: burst} if burst else {})]
     left = min(100, max(0, burst + (written - 10) * seconds))
     for seated in ({}, {0: (owner, standby)}):
-        copies, waiting = disks.restored(before, seated, spans)
+        copies, waiting = disks.restore_copies(before, seated, spans)
         assert [copy.remaining for copy in copies.get(0, (owner, standby))] == [0, left]
         assert not waiting
 

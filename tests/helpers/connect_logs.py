@@ -28,7 +28,7 @@ def written(rounds: Iterable[Played], *, group_id: str = "live", debug: bool = F
         configured = dict(round_.cluster.task_counts)
         for member in round_.cluster.members:
             logs[member] += _lines(round_, member, group_id, before, offset, debug=debug, java=java)
-        before = {member: worker.held for member, worker in round_.cluster.workers.items()}
+        before = {member: worker.items for member, worker in round_.cluster.workers.items()}
     return {member: "\n".join(lines) + "\n" for member, lines in logs.items()}
 
 
@@ -62,9 +62,9 @@ def _lines(
 
 
 def _answer(item: Played, member: str, offset: int) -> str:
-    answer, held = item.round.answer, item.cluster.workers[member].held
+    answer, held = item.round.answer, item.cluster.workers[member].items
     report = Items() if answer.error else held
-    revoked = answer.revoked[member]
+    revoked = answer.revoked_items[member]
     return (
         f"Joined group at generation {item.round.generation} with protocol version 2 and got assignment: "
         f"Assignment{{error={answer.error}, leader='{item.round.leader}', "

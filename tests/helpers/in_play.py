@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from kstream_plan.assignors.laws import NEWEST
-from kstream_plan.designs.classic.group_in_play import Columns, Decided, GroupInPlay, seats_of
+from kstream_plan.designs.classic.group_in_play import Columns, DecidedRebalance, GroupInPlay, seats_of
 from kstream_plan.engine.state_cleaner import StateCleaner
 from kstream_plan.model import Assignment, GroupState, Holding, Rates, Target
 from kstream_plan.model.settings import AssignmentConfig
@@ -38,7 +38,7 @@ class Rebalanced:
         columns = Columns(before.group, None, config, cleaner, NEWEST, protocol, standbys=standbys)
         self.in_play = GroupInPlay(columns, seated(before), {})
         maker = StepMaker(before.group, (None, config.acceptable_recovery_lag))
-        self.decided: Decided = self.in_play.adopt(maker, 0, assignment, times_alone=False)
+        self.decided: DecidedRebalance = self.in_play.adopt(maker, 0, assignment, times_alone=False)
 
     @property
     def withheld(self) -> dict[int, int]:

@@ -32,7 +32,7 @@ class InObjects(Classic):
 
     def coordinator(self, config: AssignmentConfig) -> ClassicCoordinator:
         assign, protocol = ASSIGNORS[self.assignor], PROTOCOLS[self.protocol]
-        result = _InObjects(assign, protocol, config, self.clock, times_alone=self.times_alone)
+        result = _InObjects(assign, protocol, config, self.timing, times_alone=self.times_alone)
         result.draw, result.share = random.Random(self.seed), self.share
         return result
 

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from kstream_plan.designs.learner.design import Learner
-from kstream_plan.designs.learner.memory import Remembered
+from kstream_plan.designs.learner.memory import LearnerMemory
 from kstream_plan.model import (
     LATEST,
     Consumer,
@@ -190,10 +190,10 @@ def _state(record: Mapping[str, Any], static: set[str]) -> GroupState:
                 copies[index[task]].append(Copy(place, LATEST, (first,), 0, first, True))
         for task, lag in {**item["standby"], **item["learner"]}.items():
             copies[index[task]].append(Copy(place, lag, (first,), lag, first, False))
-    remembered = Remembered(
+    remembered = LearnerMemory(
         leader=memory["leader"],
         last_members=tuple(memory["last_members"]),
-        leaving=tuple((name, int(at_ms) - now_ms) for name, at_ms in memory["leaving"].items()),
+        leaving_deadlines=tuple((name, int(at_ms) - now_ms) for name, at_ms in memory["leaving"].items()),
         announced=tuple(name for name, entry in state["instances"].items() if entry["leaving"]),
     )
     return GroupState(

@@ -132,7 +132,7 @@ class LearnerGroup:
             else:
                 process.member = False
                 self._lose(instance)
-        for instance, deadline in self.memory.leaving.items():
+        for instance, deadline in self.memory.leaving_deadlines.items():
             cause = ("deadline", instance, NOBODY)
             if self.processes[instance].member and self.now >= deadline and cause not in self.causes:
                 self.causes.append(("deadline", instance, NOBODY))
@@ -190,7 +190,7 @@ class LearnerGroup:
         ]
         times += [
             deadline
-            for instance, deadline in self.memory.leaving.items()
+            for instance, deadline in self.memory.leaving_deadlines.items()
             if deadline > self.now and self.processes[instance].member
         ]
         for instance, tasks in self._restoring().items():

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from kstream_plan.designs.connect.cluster import SHIPPED, ConnectCluster, WorkerRound
 from kstream_plan.designs.connect.draft import ConnectAnswer, ConnectRound, ItemSets, LeaderMemory
-from kstream_plan.designs.connect.frozen import frozen, thawed
+from kstream_plan.designs.connect.frozen import freeze, thaw
 from kstream_plan.designs.connect.incremental import decide
 from kstream_plan.designs.connect.items import Items, assigned_wire, read_wire, revoked_wire
 from kstream_plan.designs.connect.laws import NEWEST, ConnectLaws, connect_laws_of
@@ -53,7 +53,7 @@ def _decision(case: Mapping[str, Any], java: int, laws: ConnectLaws) -> dict[str
         task_counts=counts,
         members=members,
         max_delay_ms=case["max_delay"],
-        behind=behind,
+        leader_is_behind=behind,
         java=java,
         laws=laws,
     )
@@ -107,18 +107,18 @@ def played(
         if not cluster.workers:
             continue
         behind = fail == "lag" and len(cluster.workers) > 1
-        rnd = cluster.play(now_ms, behind=behind, synced=fail != "sync", without=without)
+        rnd = cluster.run_round(now_ms, leader_is_behind=behind, synced=fail != "sync", unanswered_members=without)
         rounds += 1
         yield Played(cluster, rnd, fail != "sync", without)
         now_ms += case["round_ms"]
-        cluster = thawed(frozen(cluster), case["max_delay"], rules)
+        cluster = thaw(freeze(cluster), case["max_delay"], rules)
 
 
 def _sequence(case: Mapping[str, Any], java: int, laws: ConnectLaws) -> dict[str, Any]:
     found = list(played(case, java, laws=laws))
     rounds = [_shown(item.round, java) | ({} if item.synced else {"sync": False}) for item in found]
     workers = found[-1].cluster.workers if found else {}
-    final = {member: _canonical(assigned_wire(worker.held, java)) for member, worker in workers.items()}
+    final = {member: _canonical(assigned_wire(worker.items, java)) for member, worker in workers.items()}
     settled = len(found) < case["max_rounds"]
     return {"settled": settled, "rounds": rounds, "final": final}
 
@@ -147,8 +147,8 @@ def _shown(worker_round: WorkerRound, java: int) -> dict[str, Any]:
 
 def _told(answer: ConnectAnswer, java: int) -> dict[str, Any]:
     return {
-        member: [_wire(assigned_wire(items, java)), _wire(revoked_wire(answer.revoked[member]))]
-        for member, items in answer.assigned.items()
+        member: [_wire(assigned_wire(items, java)), _wire(revoked_wire(answer.revoked_items[member]))]
+        for member, items in answer.assigned_items.items()
     }
 
 

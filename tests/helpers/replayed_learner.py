@@ -51,7 +51,7 @@ class _Names:
         return {
             "leader": None if memory.leader is None else self.instances[memory.leader],
             "last_members": [self.instances[number] for number in sorted(memory.last_members)],
-            "leaving": {self.instances[number]: _shown(at) for number, at in memory.leaving.items()},
+            "leaving": {self.instances[number]: _shown(at) for number, at in memory.leaving_deadlines.items()},
         }
 
     def decision(self, decision: LearnerDecision) -> dict[str, Any]:
@@ -164,7 +164,7 @@ def _group(record: Mapping[str, Any], names: _Names) -> LearnerGroup:
         memory=Memory(
             leader=names.instance.get(memory["leader"]),
             last_members=frozenset(names.instance[name] for name in memory["last_members"]),
-            leaving={names.instance[name]: _number(at) for name, at in memory["leaving"].items()},
+            leaving_deadlines={names.instance[name]: _number(at) for name, at in memory["leaving"].items()},
         ),
         rate=config["restore_rate"],
         session_timeout_ms=config["session_timeout"],

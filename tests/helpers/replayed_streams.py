@@ -29,7 +29,7 @@ def difference(record: Mapping[str, Any], release: str) -> tuple[Any, Any] | Non
 
 def tasks_of(topology: Sequence[Mapping[str, Any]]) -> StreamsTasks:
     """Return the tasks of a recorded topology."""
-    return StreamsTasks.of((item["id"], item["partitions"], item["stateful"]) for item in topology)
+    return StreamsTasks.from_subtopologies((item["id"], item["partitions"], item["stateful"]) for item in topology)
 
 
 def assigned_members(case: Mapping[str, Any], tasks: StreamsTasks) -> list[AssignedMember]:

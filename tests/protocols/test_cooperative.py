@@ -22,7 +22,7 @@ def test_a_task_owned_elsewhere_is_withheld_and_revoked() -> None:
     assert withheld == {0: 0}
     assert after.holdings[0] == Holding()
     assert after.holdings[4] == Holding()
-    assert after.revoking == {0}
+    assert after.revoking_consumers == {0}
     assert after.disturbed == {0, 4}
 
 
@@ -48,7 +48,7 @@ def test_a_stateless_task_is_withheld_too() -> None:
     after, withheld = _rebalance(state(GROUP, OWNED, COPIES), {0: Holding((0,)), 2: Holding((1,)), 5: Holding((2,))})
     assert tuple(after.holdings) == tuple(Holding(tasks) for tasks in ((0,), (), (1,), (), (), ()))
     assert after.holdings.owners.tolist() == [revoked_by(2)]
-    assert (withheld, after.revoking, after.waiting) == ({}, {2}, {5})
+    assert (withheld, after.revoking_consumers, after.waiting_consumers) == ({}, {2}, {5})
 
 
 def test_a_task_that_nobody_owns_is_handed_over_at_once() -> None:
@@ -62,4 +62,4 @@ def test_copies_are_placed_and_dropped_at_once() -> None:
     after, withheld = _rebalance(state(GROUP, owned, COPIES), {**OWNED, 4: Holding((), (), (0,))})
     assert withheld == {}
     assert after.holdings[4] == Holding((), (), (0,))
-    assert after.revoking == frozenset()
+    assert after.revoking_consumers == frozenset()

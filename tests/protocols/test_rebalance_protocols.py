@@ -48,10 +48,10 @@ def test_eager_hands_everything_over_at_once() -> None:
     rebalanced = _rebalance(PROTOCOLS["eager"])
     after = rebalanced.decided.transition
     assert tuple(after.holdings) == HELD
-    assert (rebalanced.withheld, after.revoking) == ({}, frozenset())
+    assert (rebalanced.withheld, after.revoking_consumers) == ({}, frozenset())
     starts = [step for step in rebalanced.decided.steps if isinstance(step, HandOver)]
     assert [start.from_ and start.from_.consumer_id for start in starts] == ["i1-1", "i2-1"]
-    assert (after.before.owners.tolist(), after.holdings.owners.tolist()) == ([2], [2])
+    assert (after.previous_holdings.owners.tolist(), after.holdings.owners.tolist()) == ([2], [2])
     assert not after.follow_up
 
 
@@ -61,7 +61,7 @@ def test_in_a_mixed_group_only_eager_owners_hand_over_at_once() -> None:
     rebalanced = _rebalance(PROTOCOLS["mixed"], members)
     assert rebalanced.decided.transition.holdings[4] == Holding((0,))
     assert rebalanced.withheld == {1: 2}
-    assert rebalanced.decided.transition.revoking == {2}
+    assert rebalanced.decided.transition.revoking_consumers == {2}
 
 
 def test_before_3_5_2_what_is_withheld_is_a_standby_meanwhile_even_without_a_copy() -> None:
@@ -75,7 +75,10 @@ def test_before_3_5_2_what_is_withheld_is_a_standby_meanwhile_even_without_a_cop
 def test_without_eager_members_a_mixed_group_is_cooperative() -> None:
     mixed, cooperative = (_rebalance(PROTOCOLS[name]).decided.transition for name in ("mixed", "cooperative"))
     assert tuple(mixed.holdings) == tuple(cooperative.holdings)
-    assert (mixed.revoking, mixed.waiting) == (cooperative.revoking, cooperative.waiting)
+    assert (mixed.revoking_consumers, mixed.waiting_consumers) == (
+        cooperative.revoking_consumers,
+        cooperative.waiting_consumers,
+    )
 
 
 @pytest.mark.parametrize("name", ["scale-out", "crash", "scale-out-standbys"])
@@ -132,14 +135,14 @@ A, B, C = frozenset({1}), frozenset({2}), frozenset({3})
 def test_what_a_member_gives_up_depends_on_why_it_joins(
     trigger: JoinTrigger, owned: Tasks, revoked: Tasks, lost: Tasks
 ) -> None:
-    assert before_joining(trigger, A | B, wanted=A | C) == (owned, revoked, lost)
-    eager = before_joining(trigger, A | B, wanted=A | C, eager=True)
+    assert before_joining(trigger, A | B, valid_tasks=A | C) == (owned, revoked, lost)
+    eager = before_joining(trigger, A | B, valid_tasks=A | C, eager=True)
     assert eager == (frozenset(), (A | B) - lost, lost)
 
 
 def test_a_member_starts_what_is_added_and_stops_what_is_revoked() -> None:
     reply = on_assignment(A | B, B | C)
-    assert reply._fields == ("added", "revoked")  # callbacks in that order
+    assert reply._fields == ("added_tasks", "revoked_tasks")  # callbacks in that order
     assert reply == (C, A)
 
 
@@ -161,17 +164,17 @@ def test_the_leaders_three_sets_against_their_definitions(seed: int) -> None:
     for task in range(tasks):
         owners = [member for member in range(members) if task in owned[member]]
         new = [member for member in range(members) if task in assigned[member]]
-        answers = [member for member in range(members) if task in view.told[member]]
+        answers = [member for member in range(members) if task in view.assignments[member]]
         assert (task in view.maybe_revoking) == (bool(owners) and bool(new))
         assert (task in view.ready_to_migrate) == (bool(new) and not owners)
         assert (task in view.unknown_but_owned) == (bool(owners) and not new)
         changes = bool(owners) and bool(new) and owners != new
-        assert (task in view.withheld) == changes
+        assert (task in view.withheld_tasks) == changes
         assert answers == ([] if changes else new or owners)
     assert view.rejoin == any(owned[m] & assigned[n] for m in range(members) for n in range(members) if m != n)
     for member, reply in enumerate(view.replies):
-        assert reply.added == {task for task in view.told[member] if task not in owned[member]}
-        assert reply.revoked == {task for task in owned[member] if task not in view.told[member]}
+        assert reply.added_tasks == {task for task in view.assignments[member] if task not in owned[member]}
+        assert reply.revoked_tasks == {task for task in owned[member] if task not in view.assignments[member]}
 
 
 KINDS = {"cooperative": (False,), "eager": (True,), "mixed": (False, True)}

@@ -15,7 +15,7 @@ from kstream_plan.assignors.high_availability.assign import target_of
 from kstream_plan.assignors.target_now import NO_TARGET, TargetNow
 from kstream_plan.designs.classic import uncertainty
 from kstream_plan.designs.classic.group_in_play import Columns, GroupInPlay, seats_of
-from kstream_plan.designs.classic.next_rebalance import LATE_MS, TYPICAL, Clock, next_rebalance, probe_ms
+from kstream_plan.designs.classic.next_rebalance import LATE_MS, TYPICAL, RebalanceTiming, next_rebalance, probe_ms
 from kstream_plan.designs.classic.readiness import Readiness, silent_copies
 from kstream_plan.designs.classic.stuck_or_cyclic import cause, repeated
 from kstream_plan.engine.cycle_detection import Probes
@@ -66,14 +66,14 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         assign: Assignor,
         protocol: Protocol,
         config: AssignmentConfig,
-        clock: Clock = TYPICAL,
+        timing: RebalanceTiming = TYPICAL,
         *,
         times_alone: bool = False,
         target: TargetNow = NO_TARGET,
     ) -> None:
-        """``times_alone``: only when rebalances come is asked for, so that none of their steps is told.
+        """``times_alone``: only the times of rebalances are wanted, so their steps are not recorded.
 
-        ``target`` is what an assignor follows that goes by a file, as the plan begins.
+        ``target``: the file that the assignor ``planned`` follows, and when the plan begins.
         """
         self._times_alone = times_alone
         self._target = target
@@ -82,14 +82,14 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         self._of_group = assign, protocol
         self._config = config
         self._cleaner = StateCleaner(config.state_cleanup_delay_ms)
-        self._clock = clock
+        self._timing = timing
         self._in_play: GroupInPlay | None = None
         self._probes = Probes()
         self._no_follow_up_ms = 0  # when the last rebalance came that was no follow-up
         self._maker: StepMaker | None = None
         self._previous: tuple[GroupState, Assignment] | None = None
         self._stateless: StatelessSteps | None = None
-        #: stateful task → the consumer that the last assignment made give it up for another one, of a group not in play
+        #: stateful task → the consumer that the last assignment revoked it from, for a group not in play
         self._revoked_by: Mapping[int, int] = {}
         self._notes: tuple[Note, ...] | None = None
         self._short: set[int] = set()
@@ -98,20 +98,20 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         self._late: set[int] = set()
         self._ready: set[int] = set()
         self._beginning: Beginning | None = None
-        self._known: KnownDecision | None = None
+        self._known_decision: KnownDecision | None = None
         self._readiness: Readiness | None = None
 
     def last(self, state: GroupState) -> ClassicTurn | None:
-        """Return the decision that is known of the group, and what the members hold since."""
+        """Return the known decision of the group, and what the members hold since."""
         beginning = state.memory
         if not isinstance(beginning, Beginning) or beginning.decision is None:
             return None
-        known = beginning.decision
-        found = replace(state, memory=None, generation=known.generation - 1)
+        known_decision = beginning.decision
+        state_at_decision = replace(state, memory=None, generation=known_decision.generation - 1)
         self._begin(beginning)
-        turn = self._turn(found, state.at_ms, None, (), _assignment(found, known))
+        turn = self._turn(state_at_decision, state.at_ms, None, (), _assignment(state_at_decision, known_decision))
         self._stateless = None  # whose decision it was is unknown
-        self._beginning, self._known = beginning, known
+        self._beginning, self._known_decision = beginning, known_decision
         return turn
 
     def under_way(self, state: GroupState) -> Iterable[tuple[int, int]]:
@@ -125,18 +125,20 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         )
 
     def until_now(self, state: GroupState, lapse: Lapse) -> GroupState:
-        """Let copies restore, fall behind and age that were reported before now, where no decision is known."""
+        """Advance copies that were reported before now to now, where no decision is known."""
         beginning = state.memory
         if not isinstance(beginning, Beginning):
             return state
         self._begin(beginning)
-        found, aged = replace(state, memory=None), lapse.to_ms > lapse.from_ms
+        reported_state = replace(state, memory=None)
         rates = lapse.spans[0].rates
         self._readiness = Readiness(beginning, lapse.from_ms, lapse.to_ms, self._config, rates)
-        if not aged:
-            return replace(found, copies=silent_copies(found, self._readiness, rates))
-        after = self._columns_of(found, None).go_on(lapse, tick=False, at_probes=False, readiness=self._readiness)
-        return replace(after, copies=tuple(after.copies))
+        if lapse.to_ms <= lapse.from_ms:
+            return replace(reported_state, copies=silent_copies(reported_state, self._readiness, rates))
+        aged_state = self._columns_of(reported_state, None).go_on(
+            lapse, tick=False, at_probes=False, readiness=self._readiness
+        )
+        return replace(aged_state, copies=tuple(aged_state.copies))
 
     def take(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> ClassicTurn:
         """Rebalance: decide, and withhold what its owner has to give up first."""
@@ -148,16 +150,16 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
     def changes_nothing(self, turn: ClassicTurn) -> bool:
         """Tell whether what is held is what is decided: standbys, warm-ups and temporary standbys counted alike."""
 
-        def flat(held: Holding) -> tuple[tuple[int, ...], list[int]]:
-            return held.active, sorted(held.standby + held.warmup + held.temporary)
+        def flat(holding: Holding) -> tuple[tuple[int, ...], list[int]]:
+            return holding.active, sorted(holding.standby + holding.warmup + holding.temporary)
 
         return not turn.probing_rebalance and all(
-            held == decided or flat(held) == flat(decided)
-            for held, decided in zip(turn.state.holdings, turn.assignment.consumers, strict=True)
+            current_holding == decided_holding or flat(current_holding) == flat(decided_holding)
+            for current_holding, decided_holding in zip(turn.state.holdings, turn.assignment.consumers, strict=True)
         )
 
     def took(self, turn: ClassicTurn) -> None:
-        """Remember what of the decision is told at the end."""
+        """Record what the notes at the end tell of this decision."""
         if self._times_alone:
             return
         assert self._in_play is not None
@@ -172,9 +174,9 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             self._races |= races
 
     def next(self, turn: ClassicTurn, _ahead: Ahead) -> Due | None:
-        """Say when the follow-up or the probing rebalance comes (page ``plans``, clock)."""
-        known, self._known = self._known, None
-        return next_rebalance(turn, turn.transition, known, self._config, self._clock)
+        """Return when the follow-up or the probing rebalance comes (page ``plans``, clock)."""
+        known_decision, self._known_decision = self._known_decision, None
+        return next_rebalance(turn, turn.transition, known_decision, self._config, self._timing)
 
     def later(self, turn: ClassicTurn, lapse: Lapse) -> GroupState:
         """Let copies catch up and fall behind, and members report what they then have."""
@@ -186,17 +188,17 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             readiness = self._readiness = Readiness(beginning, lapse.from_ms, lapse.to_ms, self._config, rates)
         if lapse.paced:
             self._probes = Probes()
-        tick, at_probes = self._is_tick(turn, lapse), self._clock.at_probes
+        tick, at_probes = self._is_tick(turn, lapse), self._timing.at_probes
         if not (lapse.idle or self._times_alone):
             self._doubt_late(turn, lapse)
-        after = self._in_play.go_on(lapse, tick=tick, at_probes=at_probes, readiness=readiness)
+        next_state = self._in_play.go_on(lapse, tick=tick, at_probes=at_probes, readiness=readiness)
         if turn.trigger is not None and not lapse.idle:
             self._previous = turn.state, turn.assignment
-        return after
+        return next_state
 
     def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
-        """Let members come and go, and settings change: nothing that was known of the group before saves work now."""
-        if taking.config.release != self._config.release:  # that of whoever leads now
+        """Apply joins, leaves and changed settings; drop what was cached of the group before."""
+        if taking.config.release != self._config.release:  # that of the leader now
             assign, protocol = self._of_group
             if (release := taking.config.release) is not None:
                 assign, protocol = assign.of_release(release), protocol.of_release(release)
@@ -211,11 +213,11 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         old, group = state.group, taking.group
         index = {consumer_id: consumer for consumer, consumer_id in enumerate(group.consumer_ids)}
         owners = {task: old.consumer_ids[consumer] for task, consumer in self._revoked_by.items()}
-        self._revoked_by = {task: index[of] for task, of in owners.items() if of in index}
+        self._revoked_by = {task: index[owner_id] for task, owner_id in owners.items() if owner_id in index}
         return super().take_in(state, taking)
 
     def repeats(self, turn: ClassicTurn) -> Verdict | None:
-        """Compare a probing rebalance, or one that was called for, with those before.
+        """Compare a probing rebalance, or one with another cause, with those before.
 
         A follow-up is compared, too, once follow-ups have come for a whole probing interval: they may never end.
         """
@@ -223,7 +225,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             self._no_follow_up_ms = turn.at_ms
         elif turn.at_ms - self._no_follow_up_ms < probe_ms(turn, self._config):
             return None
-        if _settled(turn.assignment, turn.transition):
+        if _is_settled(turn.assignment, turn.transition):
             return None
         assert self._in_play is not None
         period = self._in_play.probe(self._probes)
@@ -254,16 +256,16 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
     def _is_tick(self, turn: ClassicTurn, lapse: Lapse) -> bool:
         """Tell whether every copy is caught up by the end of a time if no restore rate says otherwise."""
         long = lapse.to_ms - lapse.from_ms >= probe_ms(turn, self._config)
-        too_soon = lapse.more and self._clock.ready_last
+        too_soon = lapse.more and self._timing.ready_last
         follows_up = turn.transition.follow_up and not lapse.idle
-        return self._clock.all_ready or (long and not follows_up and not too_soon)
+        return self._timing.assume_caught_up or (long and not follows_up and not too_soon)
 
     def _doubt_late(self, turn: ClassicTurn, lapse: Lapse) -> None:
-        """Remember what is caught up if the next rebalance comes late that follows at once."""
+        """Record the tasks that are caught up if the follow-up comes late."""
         rates, transition = lapse.spans[0].rates, turn.transition
         if rates.any_restore and transition.follow_up and len(transition.disturbed) == len(turn.held):
             limit = self._config.acceptable_recovery_lag
-            self._late |= uncertainty.ready_if_late(turn.state, turn.steps, limit, rates, LATE_MS)
+            self._late |= uncertainty.caught_up_if_late(turn.state, turn.steps, limit, rates, LATE_MS)
 
     def _columns_of(self, state: GroupState, assignment: Assignment | None) -> GroupInPlay:
         """Return the group in play at a state, for the engine's decision or for another one."""
@@ -285,7 +287,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         """Put the group aside: other members, settings or assignors come."""
         if self._in_play is not None:
             self._remember()
-            self._revoked_by = self._in_play.revoked()
+            self._revoked_by = self._in_play.revoked_by()
             self._in_play = None
 
     def _remember(self) -> None:
@@ -312,18 +314,18 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         members: tuple[Step, ...],
         assignment: Assignment | None,
     ) -> ClassicTurn:
-        """Return what is made of a decision; ``assignment``: it is another one than the engine's."""
+        """Return the turn of a decision; ``assignment``: one that another assignor than the engine made."""
         in_play, limit = self._columns_of(state, assignment), self._config.acceptable_recovery_lag
         if self._maker is None or self._maker.group is not state.group or self._maker.limits[1] != limit:
             self._maker = StepMaker(state.group, (None, limit))
         if assignment is None:
             target, short = target_of(state.group, self._config, self._assign.laws)
-            decided = in_play.decide(
+            rebalance = in_play.decide(
                 self._maker, at_ms, target=target, short_standbys=short, times_alone=self._times_alone
             )
         else:
-            decided = in_play.adopt(self._maker, at_ms, assignment, times_alone=self._times_alone)
-        assignment, transition, steps = decided.assignment, decided.transition, decided.steps
+            rebalance = in_play.adopt(self._maker, at_ms, assignment, times_alone=self._times_alone)
+        assignment, transition, steps = rebalance.assignment, rebalance.transition, rebalance.steps
         stateless = self._stateless_changes(state, assignment, transition, first=len(members))
         members = () if self._times_alone else members
         probes = assignment.probing_rebalance
@@ -331,22 +333,22 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             at_ms=at_ms,
             state=state,
             generation=state.generation + 1,
-            decided=transition.decided,
+            decided=transition.decided_holdings,
             held=transition.holdings,
             target=assignment.target,
             steps=steps,
             members=members,
             stateless=stateless,
             phases=phases(
-                warms_up=decided.warms_up,
-                cuts_over=transition.follow_up or stateless is not None or decided.starts_any,
-                settled=_settled(assignment, transition),
+                warms_up=rebalance.warms_up,
+                cuts_over=transition.follow_up or stateless is not None or rebalance.starts_any,
+                settles=_is_settled(assignment, transition),
                 waits=probes and not (members or steps) and stateless is None,
                 probes=probes,
             ),
             balance=in_play.balance,
             probing_rebalance=probes,
-            queued=decided.queued,
+            queued=rebalance.queued_tasks,
             movements=len(assignment.movements),
             trigger=trigger,
             assignment=assignment,
@@ -366,34 +368,39 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         return self._stateless.changes(first, *transition.owners)
 
 
-def _assignment(state: GroupState, known: KnownDecision) -> Assignment:
-    """Return a decision of which only the outcome is known."""
-    consumers = state.holdings if known.consumers is None else known.consumers
+def _assignment(state: GroupState, known_decision: KnownDecision) -> Assignment:
+    """Return a decision whose outcome alone is known."""
+    holdings = state.holdings if known_decision.consumers is None else known_decision.consumers
     instances = [
-        Holding(*(tuple(sorted(sum(roles, ()))) for roles in zip(*(consumers[c] for c in of), strict=True)))
-        for of in state.group.consumers_of
+        Holding(
+            *(
+                tuple(sorted(sum(roles, ())))
+                for roles in zip(*(holdings[consumer] for consumer in consumers), strict=True)
+            )
+        )
+        for consumers in state.group.consumers_of
     ]
-    target = Target(tuple(held.active for held in instances), tuple(held.standby for held in instances))
+    target = Target(tuple(holding.active for holding in instances), tuple(holding.standby for holding in instances))
     return Assignment(
         instances=instances,
-        consumers=tuple(consumers),
-        probing_rebalance=bool(known.probing_rebalance),
+        consumers=tuple(holdings),
+        probing_rebalance=bool(known_decision.probing_rebalance),
         target=target,
     )
 
 
-def _settled(assignment: Assignment, transition: Transition) -> bool:
+def _is_settled(assignment: Assignment, transition: Transition) -> bool:
     return not transition.follow_up and not assignment.probing_rebalance
 
 
-def phases(*, warms_up: bool, cuts_over: bool, settled: bool, waits: bool, probes: bool) -> tuple[Phase, ...]:
+def phases(*, warms_up: bool, cuts_over: bool, settles: bool, waits: bool, probes: bool) -> tuple[Phase, ...]:
     """Return what a round is for; ``waits``: it probes and has no steps."""
-    found = [phase for phase, holds in ((Phase.WARM_UP, warms_up), (Phase.CUT_OVER, cuts_over)) if holds]
-    if settled:
-        found.append(Phase.SETTLED)
-    elif waits or (probes and not found):
-        found.append(Phase.PROBING)
-    return tuple(found)
+    round_phases = [phase for phase, holds in ((Phase.WARM_UP, warms_up), (Phase.CUT_OVER, cuts_over)) if holds]
+    if settles:
+        round_phases.append(Phase.SETTLED)
+    elif waits or (probes and not round_phases):
+        round_phases.append(Phase.PROBING)
+    return tuple(round_phases)
 
 
 def _shortages(group: Group, short: set[int]) -> tuple[Note, ...]:

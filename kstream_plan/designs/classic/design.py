@@ -11,7 +11,7 @@ from kstream_plan.assignors import ASSIGNORS, FOLLOWS_A_FILE
 from kstream_plan.assignors.racks import optimize as rack_aware
 from kstream_plan.assignors.target_now import NO_TARGET, TargetNow
 from kstream_plan.designs.classic.coordinator import ClassicCoordinator
-from kstream_plan.designs.classic.next_rebalance import AT_PROBES, LATE, READY_LAST, SOONEST, TYPICAL, Clock
+from kstream_plan.designs.classic.next_rebalance import AT_PROBES, LATE, READY_LAST, SOONEST, TYPICAL, RebalanceTiming
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Group, GroupState, Note, Snapshot
 from kstream_plan.model.note import count, name_list
@@ -31,14 +31,14 @@ from kstream_plan.protocols import PROTOCOLS, gives_up
 class Classic(Design):
     """A leader that decides by ``assignor``, members that rebalance by ``protocol``, both names in their registries.
 
-    ``clock`` says when rebalances come: when they typically do, or otherwise; ``times_alone``: nothing else is told;
+    ``timing``: when rebalances come, by default when they typically do; ``times_alone``: only their times are wanted;
     ``release``: of Kafka, by whose rules; ``None``: the newest that is modelled. ``target`` is the file that the
     assignor ``planned`` follows, and when the plan begins.
     """
 
     assignor: str = "high-availability"
     protocol: str = "cooperative"
-    clock: Clock = TYPICAL
+    timing: RebalanceTiming = TYPICAL
     times_alone: bool = False
     release: str | None = None
     target: TargetNow = NO_TARGET
@@ -58,14 +58,14 @@ class Classic(Design):
         return modelled_as(self.release, "Kafka Streams", MODELLED_STREAMS, "classic protocol")
 
     def start(self, state: GroupState, _scenario: Scenario | None) -> GroupState:
-        """Let every copy name who holds it; what is left over is so since the state's time, unless it says when."""
+        """Set the consumer of every copy; left-over copies date from the state's time, unless they say when."""
         return seated(state)
 
     def rebalances_until_ms(self, state: GroupState, config: AssignmentConfig) -> int | None:
         """Return when the follow-up comes of a decision that is known: members have begun to rejoin for it."""
         coordinator = self.coordinator(config)
-        known = coordinator.last(self.start(state, None))
-        due = None if known is None else coordinator.next(known, lambda _to_ms: ())
+        last_turn = coordinator.last(self.start(state, None))
+        due = None if last_turn is None else coordinator.next(last_turn, lambda _to_ms: ())
         return max(0, due.at_ms) if due is not None and due.begun else None
 
     def coordinator(self, config: AssignmentConfig) -> ClassicCoordinator:
@@ -77,7 +77,7 @@ class Classic(Design):
         assign = ASSIGNORS[self.assignor].of_release(self.release)
         protocol = PROTOCOLS[self.protocol].of_release(self.release)
         return ClassicCoordinator(
-            assign, protocol, config, self.clock, times_alone=self.times_alone, target=self.target
+            assign, protocol, config, self.timing, times_alone=self.times_alone, target=self.target
         )
 
     @property
@@ -114,7 +114,7 @@ class Classic(Design):
 
     def soonest(self) -> Classic:
         """Return the same design with every rebalance as early as it can be."""
-        return replace(self, clock=SOONEST)
+        return replace(self, timing=SOONEST)
 
     def telling_times_alone(self) -> Classic:
         """Return the same design without the steps of its rebalances."""
@@ -122,25 +122,25 @@ class Classic(Design):
 
     def late(self) -> Classic:
         """Return the same design with follow-ups as late as on a busy machine."""
-        return replace(self, clock=LATE)
+        return replace(self, timing=LATE)
 
     def at_probes(self) -> Classic:
-        """Return the same design with copies, where nobody knows how fast they restore, caught up at probes alone."""
-        return replace(self, clock=AT_PROBES)
+        """Return the same design with copies of unknown restore rate caught up at probes alone."""
+        return replace(self, timing=AT_PROBES)
 
     def ready_last(self) -> Classic:
         """Return the same as :meth:`at_probes` with none caught up before the last change from outside, either."""
-        return replace(self, clock=READY_LAST)
+        return replace(self, timing=READY_LAST)
 
     def stopping(self, group: Group) -> frozenset[int]:
         """Return the consumers that the protocol makes give up everything before they join."""
         return gives_up(group, self.protocol)
 
-    def assumptions(self, played: Played) -> tuple[Note, ...]:
-        """Say from when on the plan counts, who stops what, and what is taken of copies whose rate nobody knows."""
-        rounds, group = played.rounds, played.state.group
+    def assumptions(self, run: Played) -> tuple[Note, ...]:
+        """Return notes on when the plan begins, who pauses, and what is assumed of copies of unknown rate."""
+        rounds, group = run.rounds, run.state.group
         notes = [
-            _starts(played),
+            _starts(run),
             Note("typical-times", "Times are typical, give or take a heartbeat interval per rebalance"),
         ]
         expiry = idle_expiry(rounds)
@@ -153,88 +153,88 @@ class Classic(Design):
             notes.append(Note(TARGET_EXPIRES, message))
         stopping = self.stopping(group)
         if rounds and stopping:
-            who = "All" if len(stopping) == len(group.consumer_ids) else f"{len(stopping)} of {len(group.consumer_ids)}"
+            share = (
+                "All" if len(stopping) == len(group.consumer_ids) else f"{len(stopping)} of {len(group.consumer_ids)}"
+            )
             message = (
-                f"{who} consumers pause all their tasks at every rebalance, whether they move or not: the eager "
+                f"{share} consumers pause all their tasks at every rebalance, whether they move or not: the eager "
                 "protocol"
             )
             notes.append(Note("eager-stops", message))
-        listed = gives_up(group, "mixed") - stopping
-        if rounds and listed:
+        mixed_consumers = gives_up(group, "mixed") - stopping
+        if rounds and mixed_consumers:
             message = (
-                f"{len(listed)} consumers list more than the cooperative protocol, and are assumed to use it; "
+                f"{len(mixed_consumers)} consumers list more than the cooperative protocol, and are assumed to use it; "
                 "--set protocol=mixed assumes otherwise"
             )
             notes.append(Note("protocols-not-used", message))
-        config = played.configs[-1]
-        said = any(note.code == "no-racks" for note in played.snapshot.warnings)
-        unplanned = config.rack_aware_assignment_strategy != "none" and not rack_aware.enabled(played.group, config)
-        if unplanned and not said:
+        config = run.configs[-1]
+        racks_warned = any(note.code == "no-racks" for note in run.snapshot.warnings)
+        unplanned = config.rack_aware_assignment_strategy != "none" and not rack_aware.enabled(run.group, config)
+        if unplanned and not racks_warned:
             message = (
                 f"rack.aware.assignment.strategy={config.rack_aware_assignment_strategy} is not planned: some racks "
                 "of instances or of partition replicas are unknown"
             )
             notes.append(Note("racks-unknown", message))
-        if rounds and played.unrated and not played.rates.any_restore:
-            bounds = count(len(played.rates.restore_at_least), "instance")
-            minimum = f" (of {bounds} only a minimum is known)" if played.rates.restore_at_least else ""
-            message = f"The restore rate is unknown{minimum}: each copy {_catches_up(played)}"
+        if rounds and run.unrated and not run.rates.any_restore:
+            bounds = count(len(run.rates.restore_at_least), "instance")
+            minimum = f" (of {bounds} only a minimum is known)" if run.rates.restore_at_least else ""
+            message = f"The restore rate is unknown{minimum}: each copy {_catches_up(run)}"
             notes.append(Note("no-restore-rate", message))
-        elif rounds and played.unrated:
-            message = (
-                f"The restore rate or the end offset of some copies is unknown: each of them {_catches_up(played)}"
-            )
-            notes.append(Note("no-restore-rate", message, played.unrated))
+        elif rounds and run.unrated:
+            message = f"The restore rate or the end offset of some copies is unknown: each of them {_catches_up(run)}"
+            notes.append(Note("no-restore-rate", message, run.unrated))
         return tuple(notes)
 
-    def lower_bounds(self, moves: int, played: Played, *, solve: bool) -> LowerBounds:
-        """Return the least number of probes, and for an optimal assignor, or to ``solve``, the least to restore."""
+    def lower_bounds(self, moves: int, run: Played, *, solve: bool) -> LowerBounds:
+        """Return the minimum of probes, and for an optimal assignor or to ``solve``, of records to restore."""
         least = None
         if solve or ASSIGNORS[self.assignor].optimal:
-            least = self._least_restored(played)
-        at_once = next((rnd.follows.warmups for rnd in played.rounds if rnd.follows is not None), None)
-        probes = -(-moves // (at_once or played.configs[0].max_warmup_replicas))
+            least = self._least_restored(run)
+        at_once = next((rnd.follows.warmups for rnd in run.rounds if rnd.follows is not None), None)
+        probes = -(-moves // (at_once or run.configs[0].max_warmup_replicas))
         return LowerBounds(moves=moves, probing_rebalances=probes, restored_records=least)
 
-    def _least_restored(self, played: Played) -> int | None:
+    def _least_restored(self, run: Played) -> int | None:
         from kstream_plan.assignors.balanced.least_restored import least_restored  # noqa: PLC0415 - loads the solver
 
-        most_lenient = max(config.acceptable_recovery_lag for config in played.configs)
+        most_lenient = max(config.acceptable_recovery_lag for config in run.configs)
         return least_restored(
-            played.state,
-            played.group,
-            played.target,
-            replace(played.configs[-1], acceptable_recovery_lag=most_lenient),
+            run.state,
+            run.group,
+            run.target,
+            replace(run.configs[-1], acceptable_recovery_lag=most_lenient),
             subtopologies=ASSIGNORS[self.assignor].optimal,
         )
 
 
-def _catches_up(played: Played) -> str:
-    interval = duration_span(probes_after_ms(played.rounds, played.configs))
+def _catches_up(run: Played) -> str:
+    interval = duration_span(probes_after_ms(run.rounds, run.configs))
     return f"is assumed to catch up within one probing interval ({interval})"
 
 
-def _due(played: Played) -> Iterator[str]:
+def _due(run: Played) -> Iterator[str]:
     """Yield which tasks start first, because the last decision withheld them, and when the next probe comes."""
-    rounds, group = played.rounds, played.state.group
+    rounds, group = run.rounds, run.state.group
     if rounds and rounds[0].trigger is Trigger.FOLLOW_UP:
         steps = [step for step in rounds[0].single_steps if isinstance(step, HandOver) and step.from_ is not None]
         tasks = [str(step.task_id) for step in steps if group.stateful_flags[group.task_index[step.task_id]]]
         if tasks:
             verb = "starts" if len(tasks) == 1 else "start"
             yield f"{name_list(tasks)}, which the last rebalance revoked, {verb} first"
-    before = [*takewhile(lambda rnd: rnd.trigger is Trigger.FOLLOW_UP, rounds)]
-    probes = [rnd for rnd in rounds[len(before) : len(before) + 1] if rnd.trigger is Trigger.PROBING]
-    if probes and not any(isinstance(step, MemberLeft) for rnd in before for step in rnd.member_steps):
+    follow_ups = [*takewhile(lambda rnd: rnd.trigger is Trigger.FOLLOW_UP, rounds)]
+    probes = [rnd for rnd in rounds[len(follow_ups) : len(follow_ups) + 1] if rnd.trigger is Trigger.PROBING]
+    if probes and not any(isinstance(step, MemberLeft) for rnd in follow_ups for step in rnd.member_steps):
         yield f"the next probe is due in {duration(probes[0].at_ms)}"
 
 
-def _starts(played: Played) -> Note:
-    if played.goes_on:
-        moment = "the snapshot's" if played.begins_at is None else utc(played.begins_at)
-        parts = [f"Time 0s is {moment}", *_due(played)]
+def _starts(run: Played) -> Note:
+    if run.goes_on:
+        moment = "the snapshot's" if run.begins_at is None else utc(run.begins_at)
+        parts = [f"Time 0s is {moment}", *_due(run)]
         message = "The plan continues from the last known decision, as if no rebalance had come since"
         return Note("goes-on", f"{message}. {'; '.join(parts)}")
-    if not played.rounds or played.rounds[0].trigger is Trigger.MANUAL or played.scenario is None:
+    if not run.rounds or run.rounds[0].trigger is Trigger.MANUAL or run.scenario is None:
         return Note("starts-now", "A rebalance starts now; a probe that is already scheduled is not included")
     return Note("starts-now", "A probe that is already scheduled is not included")

@@ -62,7 +62,7 @@ _REASONS = np.array([CODES.index(ReasonCode(reason)) for reason in REASONS], np.
 
 
 class Columns:
-    """The parts of the engine that play one group; a draft.
+    """The parts of the engine that simulate one group; a draft.
 
     Args:
         group: who takes part.
@@ -85,7 +85,7 @@ class Columns:
         *,
         standbys: int = 1,
     ) -> None:
-        nowhere = ((),) * len(group.instances)
+        no_tasks = ((),) * len(group.instances)
         self.is_engine, self.standbys = target is not None, standbys
         self.copies = Copies(group, config.acceptable_recovery_lag, cleaner)
         self.decision = Decision(
@@ -93,7 +93,7 @@ class Columns:
             group,
             TaskMovement(
                 group,
-                target or Target(nowhere, nowhere),
+                target or Target(no_tasks, no_tasks),
                 config.acceptable_recovery_lag,
                 config.max_warmup_replicas,
                 in_heap_order=laws.in_heap_order,
@@ -122,10 +122,10 @@ class Columns:
         place_of = {task: place for place, task in enumerate(group.stateful)}
         slots, width = self.standbys + 1, 2 * (self.standbys + 1)
         seats = array("i", [NOBODY]) * max(1, len(place_of) * width)
-        for consumer, held in enumerate(Holdings.of(group, assignment.consumers).stateful):
-            for task in held.active:
+        for consumer, holding in enumerate(Holdings.of(group, assignment.consumers).stateful):
+            for task in holding.active:
                 seats[place_of[task] * width] = consumer
-            for first, tasks in ((1, held.standby + held.temporary), (slots, held.warmup)):
+            for first, tasks in ((1, holding.standby + holding.temporary), (slots, holding.warmup)):
                 for task in tasks:
                     seat = place_of[task] * width + first
                     while seats[seat] >= 0:
@@ -141,24 +141,24 @@ def seats_of(group: Group, assignment: Assignment) -> int:
     most = 1
     for roles in ((1, 3), (2,)):
         number = [0] * len(group.tasks)
-        for held in Holdings.of(group, assignment.consumers).stateful:
+        for holding in Holdings.of(group, assignment.consumers).stateful:
             for role in roles:
-                for task in held[role]:
+                for task in holding[role]:
                     number[task] += 1
         most = max([most, *number])
-    moved = [0] * len(group.tasks)
+    standby_movements = [0] * len(group.tasks)
     for movement in assignment.movements:
-        moved[movement.task] += movement.kind == "standby"
-    return max([most, *moved])
+        standby_movements[movement.task] += movement.kind == "standby"
+    return max([most, *standby_movements])
 
 
-class Decided(NamedTuple):
+class DecidedRebalance(NamedTuple):
     """A decision, what members then hold, and the steps to it."""
 
     assignment: Assignment
     transition: Transition
     steps: RoundSteps | tuple[()]
-    queued: int
+    queued_tasks: int
     warms_up: bool
     starts_any: bool
 
@@ -179,10 +179,10 @@ class Stage:
         self._number += 1
 
     def made_by(self, make: Callable[[], T]) -> Callable[[], T]:
-        """Return what makes something of the columns as they are now, and no later."""
-        return partial(self._made, make, self._number)
+        """Return a function that calls ``make`` while this stage lasts, and fails later."""
+        return partial(self._make_if_current, make, self._number)
 
-    def _made(self, make: Callable[[], T], number: int) -> T:
+    def _make_if_current(self, make: Callable[[], T], number: int) -> T:
         if self._number != number:
             raise RuntimeError("the group has gone on since")
         return make()
@@ -205,7 +205,7 @@ class GroupInPlay:
         columns.copies.load_state(state, revoked_by)
         self._owned = Holdings.of(state.group, state.holdings)
         self._running = RunningBalance(state.group, columns.decision.spread)
-        self._counted = no_owners(state.group)
+        self._balanced_owners = no_owners(state.group)
         self._this_decision, self._this_state = Stage(), Stage()
         self._paces = Paces(state.group, state.group.stateful)
         self._log = self._new_log()
@@ -222,67 +222,69 @@ class GroupInPlay:
         target: Target,
         short_standbys: tuple[tuple[int, int], ...],
         times_alone: bool,
-    ) -> Decided:
+    ) -> DecidedRebalance:
         """Decide by the engine, and withhold what its owner has to give up first.
 
-        ``maker`` has no other limit for reasons than that of the settings. ``times_alone``: no steps are told.
+        ``maker`` has no other limit for reasons than that of the settings. ``times_alone``: no steps are recorded.
         """
         columns = self.columns
         columns.decide(self._owned.owners)
         self._this_decision.ends()
         movement, shares = columns.decision.movement, columns.stateless.shares
-        steps, decided, held = self._told(maker, at_ms, times_alone=times_alone)
+        steps, decided_holdings, next_holdings = self._steps_and_holdings(maker, at_ms, times_alone=times_alone)
         instances = self._lazy_holdings(partial(columns.decision.decided_by, True), len(self.state.group.instances))
         assignment = Assignment(
-            instances=self._all(instances, shares.instances),
-            consumers=self._all(decided, shares.consumers),
+            instances=self._with_stateless(instances, shares.instances),
+            consumers=self._with_stateless(decided_holdings, shares.consumers),
             probing_rebalance=movement.movements > 0,
             target=target,
             movements=Movements(movement.movements, self._this_decision.made_by(movement.moved)),
             short_standbys=short_standbys,
         )
-        return self._decided(assignment, steps, decided, held)
+        return self._decided_rebalance(assignment, steps, decided_holdings, next_holdings)
 
-    def adopt(self, maker: StepMaker, at_ms: int, assignment: Assignment, *, times_alone: bool) -> Decided:
+    def adopt(self, maker: StepMaker, at_ms: int, assignment: Assignment, *, times_alone: bool) -> DecidedRebalance:
         """Take over what another assignor decided; arguments as of :meth:`decide`."""
         self.columns.adopt(self.state.group, assignment, self._owned.owners)
         self._this_decision.ends()
-        return self._decided(assignment, *self._told(maker, at_ms, times_alone=times_alone))
+        return self._decided_rebalance(assignment, *self._steps_and_holdings(maker, at_ms, times_alone=times_alone))
 
-    def _told(
+    def _steps_and_holdings(
         self, maker: StepMaker, at_ms: int, *, times_alone: bool
     ) -> tuple[RoundSteps | tuple[()], LazyHoldings, LazyHoldings]:
-        """Return the steps, and what of the stateful tasks is decided and then held by consumer."""
+        """Return the steps, and the stateful tasks that each consumer is to hold and then holds."""
         decision, writer = self.columns.decision, self.columns.steps
         if times_alone:
             decided_by_consumer = partial(decision.decided_by, False)
             return (), self._lazy_holdings(decided_by_consumer), self._lazy_holdings(decision.held_after)
         writer.write(self._counted_ms(at_ms))
         steps, warm_ups = RoundSteps(maker, self._rows()), decision.warmup_copies
-        decided, held = self._log.add(steps, warmups=warm_ups, temporary=decision.extra_copies - warm_ups)
-        if decided.number == 0:
+        decided_holdings, next_holdings = self._log.add(
+            steps, warmups=warm_ups, temporary=decision.extra_copies - warm_ups
+        )
+        if decided_holdings.number == 0:
             self._log.outcome(0)  # what follows is known without replaying a round in which members come and go
-        return steps, decided, held
+        return steps, decided_holdings, next_holdings
 
-    def _decided(
+    def _decided_rebalance(
         self,
         assignment: Assignment,
         steps: RoundSteps | tuple[()],
-        decided: LazyHoldings,
-        held: LazyHoldings,
-    ) -> Decided:
+        decided_holdings: LazyHoldings,
+        next_holdings: LazyHoldings,
+    ) -> DecidedRebalance:
         decision, stateless = self.columns.decision, self.columns.stateless
-        return Decided(
+        return DecidedRebalance(
             assignment=assignment,
             transition=Transition(
-                before=self._owned,
-                decided=self._all(decided, stateless.shares.consumers),
-                holdings=self._all(held, stateless.owners),
-                revoking=frozenset(decision.revoking_consumers()),
-                waiting=frozenset(decision.waiting_consumers()),
+                previous_holdings=self._owned,
+                decided_holdings=self._with_stateless(decided_holdings, stateless.shares.consumers),
+                holdings=self._with_stateless(next_holdings, stateless.owners),
+                revoking_consumers=frozenset(decision.revoking_consumers()),
+                waiting_consumers=frozenset(decision.waiting_consumers()),
             ),
             steps=steps,
-            queued=decision.movement.queued,
+            queued_tasks=decision.movement.queued,
             warms_up=decision.warmup_copies > 0,
             starts_any=bool(steps) and self.columns.steps.starts_any,
         )
@@ -300,9 +302,9 @@ class GroupInPlay:
     def balance(self) -> Balance:
         """Count how evenly the last decision spreads the load."""
         instances = self.columns.stateless.shares.instances
-        if instances is not self._counted:
-            self._running.deal(self._counted, instances)
-            self._counted = instances
+        if instances is not self._balanced_owners:
+            self._running.deal(self._balanced_owners, instances)
+            self._balanced_owners = instances
         return self._running.balance()
 
     def go_on(self, lapse: Lapse, *, tick: bool, at_probes: bool, readiness: Readiness | None = None) -> GroupState:
@@ -332,14 +334,16 @@ class GroupInPlay:
             self._know(readiness, later_ms)
         columns.advance.advance()
         self._this_state.ends()
-        revoked: dict[int, int] = {}
+        revoking_instance_by_task: dict[int, int] = {}
         if lapse.idle:
             generation = state.generation
         else:
-            revoked = {task: group.instance_of[owner] for task, owner in columns.decision.withheld().items()}
+            revoking_instance_by_task = {
+                task: group.instance_of[owner] for task, owner in columns.decision.withheld().items()
+            }
             extra_copies, owned = columns.decision.extra_copies, self._this_state.made_by(columns.copies.owned)
             owned_stateful = LazyHoldings(len(group.consumer_ids), owned, extra_copies)
-            self._owned = self._all(owned_stateful, columns.stateless.owners)
+            self._owned = self._with_stateless(owned_stateful, columns.stateless.owners)
         self.state = GroupState(
             group=group,
             generation=generation,
@@ -347,7 +351,7 @@ class GroupInPlay:
             holdings=self._owned,
             copies=LazySequence(len(group.tasks), self._this_state.made_by(columns.copies.as_copies)),
             leader=state.leader,
-            revoked=MappingProxyType(revoked),
+            revoked=MappingProxyType(revoking_instance_by_task),
             waiting=MappingProxyType(columns.copies.unprocessed_input()),
             memory=state.memory,
         )
@@ -363,11 +367,11 @@ class GroupInPlay:
         return min(at_ms - self.columns.copies.begin_ms, FAR_MS)
 
     def _know(self, readiness: Readiness, later_ms: Mapping[tuple[int, int], int]) -> None:
-        """Say of every copy whether it counts as caught up at the first decision, or time tells."""
+        """Tell the engine which copies count as caught up at the first decision, and where time decides."""
         columns, group = self.columns, self.state.group
         copies, room = columns.copies.as_copies(), columns.copies.room
         on_instance = to_restore(copies)
-        codes, heard = zeros("b", columns.copies.tasks * room), zeros("b", columns.copies.tasks * room)
+        codes, reported_at_end = zeros("b", columns.copies.tasks * room), zeros("b", columns.copies.tasks * room)
         reported_in = zeros("q", columns.copies.tasks * room)
         did_not_run = {
             (task, copy.instance)
@@ -376,18 +380,18 @@ class GroupInPlay:
             if copy.consumer is not None and not copy.active
         }
         for place, task in enumerate(group.stateful):
-            for at, copy in enumerate(copies[task] if not columns.copies.rests[place] else (), place * room):
-                reported_in[at] = later_ms.get((task, copy.instance), 0)
-                heard[at] = readiness.is_heard_of_at_the_end(task, copy)
+            for slot, copy in enumerate(copies[task] if not columns.copies.rests[place] else (), place * room):
+                reported_in[slot] = later_ms.get((task, copy.instance), 0)
+                reported_at_end[slot] = readiness.is_reported_at_the_end(task, copy)
                 if copy.consumer is None or copy.lag == LATEST:
                     continue
-                if columns.restoring.is_known(at) and readiness.rate_decides(task, copy):
-                    codes[at] = BY_TIME
+                if columns.restoring.is_known(slot) and readiness.rate_decides(task, copy):
+                    codes[slot] = BY_TIME
                     continue
                 promoted = copy.active and (task, copy.instance) in did_not_run
-                ready = readiness.of(group, task, copy, on_instance, just_promoted=promoted)
-                codes[at] = READY if ready else UNREADY
-        columns.advance.know(codes, heard)
+                ready = readiness.counts_as_caught_up(group, task, copy, on_instance, just_promoted=promoted)
+                codes[slot] = READY if ready else UNREADY
+        columns.advance.know(codes, reported_at_end)
         if later_ms:
             columns.restoring.report_later(reported_in)
 
@@ -395,21 +399,21 @@ class GroupInPlay:
         """Return what :meth:`Probes.period` says of the decision."""
         return probes.period(self.columns.cycles, self.columns.stateless.fingerprint())
 
-    def revoked(self) -> Mapping[int, int]:
-        """Return by task the consumer that gave it up for the decision that comes."""
+    def revoked_by(self) -> Mapping[int, int]:
+        """Return the consumer that gave up each task for the next decision."""
         return self.columns.copies.revoked()
 
     def left_to_chance_now(self) -> tuple[set[int], set[int]]:
-        """Return of the last decision the tasks of which threads race, and of which left-over state may be deleted."""
+        """Return the tasks of the last decision whose threads race, and whose left-over state may be deleted."""
         copies, steps = self.columns.copies, self.columns.steps
         return copies.flagged(steps.races), copies.flagged(steps.deletions)
 
     def left_to_chance(self) -> tuple[set[int], set[int]]:
-        """Return the tasks of which left-over state may be deleted, or copies are ready at follow-ups, so far."""
+        """Return the tasks whose left-over state may be deleted, or whose copies are ready at follow-ups, so far."""
         copies, advance = self.columns.copies, self.columns.advance
         return copies.flagged(advance.deletions), copies.flagged(advance.ready)
 
-    def _all(self, stateful: Sequence[Holding], owners: Owners) -> Holdings:
+    def _with_stateless(self, stateful: Sequence[Holding], owners: Owners) -> Holdings:
         return Holdings(stateful, self.state.group.stateless, owners)
 
     def _lazy_holdings(self, make: Callable[[], tuple[Holding, ...]], length: int | None = None) -> LazyHoldings:

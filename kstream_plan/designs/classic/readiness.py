@@ -37,12 +37,12 @@ class Readiness:
         """
         if self._follows(copy):
             return True
-        return self._since(task, copy) is not None or (task, copy.instance) in self.beginning.no_closer
+        return self._restores_since_ms(task, copy) is not None or (task, copy.instance) in self.beginning.no_closer
 
-    def of(
+    def counts_as_caught_up(
         self, group: Group, task: int, copy: Copy, on_instance: Mapping[int, int], *, just_promoted: bool = False
     ) -> bool:
-        """Say whether a copy counts as caught up.
+        """Tell whether a copy counts as caught up.
 
         One does that had caught up when it was reported, for it follows its changelog; or for which the least that its
         instance was seen to restore is enough. One that was measured within a heartbeat interval, before or after,
@@ -54,7 +54,7 @@ class Readiness:
         if self._follows(copy):
             return True
         beginning, seat, likely = self.beginning, (task, copy.instance), False
-        since_ms = self._since(task, copy)
+        since_ms = self._restores_since_ms(task, copy)
         if since_ms is not None and seat not in beginning.no_closer:
             elapsed_ms = self.to_ms - since_ms
             bound = self.rates.restore_at_least.get(copy.instance, 0.0)
@@ -79,8 +79,8 @@ class Readiness:
         """Tell whether a copy had caught up when it was reported; with no limit all have, one of unknown offset too."""
         return copy.lag not in (None, UNKNOWN) and is_caught_up(copy.lag, self.config.acceptable_recovery_lag)
 
-    def is_heard_of_at_the_end(self, task: int, copy: Copy) -> bool:
-        """Tell whether a copy was heard of at that very moment, so that it is there."""
+    def is_reported_at_the_end(self, task: int, copy: Copy) -> bool:
+        """Tell whether a copy was reported at that very moment, so that it exists."""
         return self.beginning.reported_ms.get((task, copy.instance), self.to_ms - 1) >= self.to_ms
 
     def reported_in(self) -> dict[_Seat, int]:
@@ -88,7 +88,7 @@ class Readiness:
         times = self.beginning.reported_ms.items()
         return {seat: at_ms - self.from_ms for seat, at_ms in times if self.from_ms < at_ms <= self.to_ms}
 
-    def _since(self, task: int, copy: Copy) -> int | None:
+    def _restores_since_ms(self, task: int, copy: Copy) -> int | None:
         """Return since when a copy restores that had not caught up when it was last heard of; ``None``: not known."""
         seat, beginning = (task, copy.instance), self.beginning
         by_undated_reports = beginning.decision is None and bool(beginning.undated_reports)
@@ -104,15 +104,15 @@ class Readiness:
 
 def to_restore(copies: Iterable[tuple[Copy, ...]]) -> dict[int, int]:
     """Return what each instance has to restore in all, given the copies of each task."""
-    found: dict[int, int] = {}
+    records_by_instance: dict[int, int] = {}
     for copy in chain.from_iterable(copies):
         if copy.consumer is not None:
-            found[copy.instance] = found.get(copy.instance, 0) + copy.remaining
-    return found
+            records_by_instance[copy.instance] = records_by_instance.get(copy.instance, 0) + copy.remaining
+    return records_by_instance
 
 
 def silent_copies(state: GroupState, readiness: Readiness, rates: Rates) -> tuple[tuple[Copy, ...], ...]:
-    """Return the copies of a state of now: whether those that reported nothing have caught up is unknown."""
+    """Return a state's copies as of now; it is unknown whether copies without a report have caught up."""
     on_instance = to_restore(state.copies)
 
     def now(task: int, copy: Copy) -> Copy:
@@ -120,7 +120,7 @@ def silent_copies(state: GroupState, readiness: Readiness, rates: Rates) -> tupl
             return copy
         if rates.restore_rate(copy.instance) is not None and readiness.rate_decides(task, copy):
             return copy
-        ready = readiness.of(state.group, task, copy, on_instance)
+        ready = readiness.counts_as_caught_up(state.group, task, copy, on_instance)
         return copy._replace(lag=0, reporters=(copy.consumer,), remaining=0) if ready else copy
 
     return tuple(tuple(now(task, copy) for copy in of_task) for task, of_task in enumerate(state.copies))

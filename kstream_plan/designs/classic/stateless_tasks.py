@@ -1,4 +1,4 @@
-"""Who runs the stateless tasks of a classic group: dealt anew by each decision, and withheld like all others.
+"""The owners of a classic group's stateless tasks: each decision deals them again, and withholds them like all others.
 
 Source: page ``rules``, "Stateless tasks".
 """
@@ -20,63 +20,66 @@ from kstream_plan.protocols import Protocol
 
 
 class StatelessTasks:
-    """Who runs the stateless tasks of a group in play, decision after decision; a draft."""
+    """The owners of the stateless tasks of a group in play, decision after decision; a draft."""
 
     def __init__(self, group: Group, config: AssignmentConfig, laws: Laws, protocol: Protocol) -> None:
         self._group, self._config, self._laws = group, laws.settings(config), laws
         self._stopping = protocol.gives_up(group)
         self._counts: Sequence[int] = ()
-        self._before = self.owners = no_owners(group)
+        self._previous_owners = self.owners = no_owners(group)
         self.shares = Shares(self.owners, self.owners, np.zeros(0, np.int32))
 
     def deal(self, decision: Decision) -> None:
-        """Deal them after the stateful ones."""
+        """Deal the stateless tasks after the stateful ones."""
         if not self._group.stateless:
             return
-        counts, known, given = decision.spread.stateful_counts(), self.shares if self._counts else None, self.shares[0]
+        previous_shares = self.shares if self._counts else None
+        counts, instance_owners = decision.spread.stateful_counts(), self.shares.instances
         if counts != self._counts:
-            self._counts, given = counts, deal_stateless(self._group, self._config, counts)
-        self.shares = split_stateless(self._group, given, decision.loads(), known, self._laws)
+            self._counts, instance_owners = counts, deal_stateless(self._group, self._config, counts)
+        self.shares = split_stateless(self._group, instance_owners, decision.loads(), previous_shares, self._laws)
 
     def adopt(self, assignment: Assignment) -> None:
-        """Take over who is to run them by another assignor."""
+        """Take over the owners that another assignor decided."""
         instances, consumers = (
-            Holdings.of(self._group, held).owners for held in (assignment.instances, assignment.consumers)
+            Holdings.of(self._group, holdings).owners for holdings in (assignment.instances, assignment.consumers)
         )
         self.shares = Shares(instances, consumers, self.shares.loads)
 
-    def withhold(self, decision: Decision, before: Owners) -> None:
-        """Withhold what its owner has to give up first; ``before`` says who runs each until then."""
+    def withhold(self, decision: Decision, previous_owners: Owners) -> None:
+        """Withhold what its owner has to give up first; ``previous_owners`` are those until then."""
         if not self._group.stateless:
             return
-        self._before = before
-        self.owners, revoking, waiting = stateless_owners(before, self.shares.consumers, self._stopping)
-        decision.disturb(revoking, waiting)
+        self._previous_owners = previous_owners
+        self.owners, revoking_consumers, waiting_consumers = stateless_owners(
+            previous_owners, self.shares.consumers, self._stopping
+        )
+        decision.disturb(revoking_consumers, waiting_consumers)
 
     def fingerprint(self) -> bytes:
         """Return what is decided and owned as a value that is the same if that is."""
         if not self._group.stateless:
             return b""
-        owned = self._before.clip(min=NOBODY).tobytes()
+        owned = self._previous_owners.clip(min=NOBODY).tobytes()
         return blake2b(owned + self.shares.consumers.tobytes(), digest_size=16).digest()
 
 
 def stateless_owners(
-    before: Owners, decided: Owners, stopping: frozenset[int]
+    previous_owners: Owners, decided_owners: Owners, stopping: frozenset[int]
 ) -> tuple[Owners, frozenset[int], frozenset[int]]:
-    """Withhold what its owner has to give up first; return who then runs each, who revokes any, and who waits for any.
+    """Withhold what its owner has to give up first; return the owners then, the revoking and the waiting consumers.
 
     Args:
-        before: who ran each until now, by place among the stateless tasks.
-        decided: who is to run each.
+        previous_owners: those until now, by place among the stateless tasks.
+        decided_owners: those that the assignor decided.
         stopping: the consumers that have given up everything before they joined.
     """
-    withheld = ((before != decided) & (before >= 0)).nonzero()[0]
+    withheld_tasks = ((previous_owners != decided_owners) & (previous_owners >= 0)).nonzero()[0]
     if stopping:
-        withheld = withheld[[owner not in stopping for owner in before[withheld].tolist()]]
-    if not len(withheld):
-        return decided, frozenset(), frozenset()
-    owners, losing = decided.copy(), before[withheld]
-    owners[withheld] = revoked_by(losing)
-    gaining = decided[withheld]
+        withheld_tasks = withheld_tasks[[owner not in stopping for owner in previous_owners[withheld_tasks].tolist()]]
+    if not len(withheld_tasks):
+        return decided_owners, frozenset(), frozenset()
+    owners, losing = decided_owners.copy(), previous_owners[withheld_tasks]
+    owners[withheld_tasks] = revoked_by(losing)
+    gaining = decided_owners[withheld_tasks]
     return owners, frozenset(losing.tolist()), frozenset(gaining[gaining >= 0].tolist())

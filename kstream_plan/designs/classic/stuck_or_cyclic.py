@@ -28,18 +28,20 @@ def cause(state: GroupState, decision: Assignment, rates: Rates, config: Assignm
         copy = _copy(state, movement.task, movement.destination)
         if copy is None or copy.consumer is None or (copy.lag is not None and _ready(copy.lag, config)):
             continue
-        code, message = _why(state, movement.task, copy, rates, config)
+        code, message = _delay_cause(state, movement.task, copy, rates, config)
         instance = state.group.instances[movement.destination]
         return Cause(code, state.group.tasks[movement.task].task_id, instance.process_id, message)
     return None
 
 
-def _why(state: GroupState, task: int, copy: Copy, rates: Rates, config: AssignmentConfig) -> tuple[CauseCode, str]:
+def _delay_cause(
+    state: GroupState, task: int, copy: Copy, rates: Rates, config: AssignmentConfig
+) -> tuple[CauseCode, str]:
     restore, produce = rates.restore_rate(copy.instance), rates.produce_rate(task)
-    standing = int(produce * POLL_DELAY_MS / 1000)
-    if standing > config.acceptable_recovery_lag:
+    standing_lag = int(produce * POLL_DELAY_MS / 1000)
+    if standing_lag > config.acceptable_recovery_lag:
         return CauseCode.STANDING_LAG, (
-            f"at {produce:,g} records/s even a copy that has caught up is {standing:,} records behind, more than "
+            f"at {produce:,g} records/s even a copy that has caught up is {standing_lag:,} records behind, more than "
             f"acceptable.recovery.lag={config.acceptable_recovery_lag}"
         )
     if restore == 0 or (copy.lag is None and restore is None):

@@ -1,4 +1,4 @@
-"""Where a plan stops being exact: what in a real group is left to chance, and whether this plan hangs on it."""
+"""Where a plan stops being exact: what a real group leaves to chance, and whether this plan depends on it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kstream_plan.plans.note_codes import LATE_FOLLOW_UP, LEFT_OVER_CLEANUP
 from kstream_plan.plans.plan import READY_AT_FOLLOW_UP
 
 
-def ready_if_late(state: GroupState, steps: Iterable[Step], limit: int, rates: Rates, late_ms: int) -> set[int]:
+def caught_up_if_late(state: GroupState, steps: Iterable[Step], limit: int, rates: Rates, late_ms: int) -> set[int]:
     """Return the tasks with a copy placed just now that has caught up if the follow-up comes so late.
 
     Typically it comes before the copy is even created. ``limit`` is ``acceptable_recovery_lag``.
@@ -26,10 +26,10 @@ def ready_if_late(state: GroupState, steps: Iterable[Step], limit: int, rates: R
 
 
 def notes(state: GroupState, races: set[int], deletions: set[int], late: set[int], ready: set[int]) -> tuple[Note, ...]:
-    """Put what was found over a whole plan into words."""
-    found = []
+    """Return notes on what a whole plan leaves to chance."""
+    uncertainties = []
     if races:
-        found.append(
+        uncertainties.append(
             Note(
                 "threads-race",
                 "Tasks return to instances that still have their left-over state: which thread of the instance gets "
@@ -38,7 +38,7 @@ def notes(state: GroupState, races: set[int], deletions: set[int], late: set[int
             )
         )
     if late:
-        found.append(
+        uncertainties.append(
             Note(
                 LATE_FOLLOW_UP,
                 "Threads race to rejoin: a follow-up that comes after 1.3s instead of 0.1s finds copies caught up "
@@ -47,7 +47,7 @@ def notes(state: GroupState, races: set[int], deletions: set[int], late: set[int
             )
         )
     if ready:
-        found.append(
+        uncertainties.append(
             Note(
                 READY_AT_FOLLOW_UP,
                 "The restore rate is unknown. These copies are assumed to be caught up at follow-ups, within seconds; "
@@ -57,7 +57,7 @@ def notes(state: GroupState, races: set[int], deletions: set[int], late: set[int
         )
     if deletions:
         tasks = _names(state.group, deletions)
-        found.append(
+        uncertainties.append(
             Note(
                 LEFT_OVER_CLEANUP,
                 "Closed tasks leave their state on disk, and after state.cleanup.delay.ms instances delete it: "
@@ -66,7 +66,7 @@ def notes(state: GroupState, races: set[int], deletions: set[int], late: set[int
                 tasks,
             )
         )
-    return tuple(found)
+    return tuple(uncertainties)
 
 
 def _names(group: Group, tasks: set[int]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""A Connect cluster between its rounds: who leads, who holds what, and who joins again when.
+"""A Connect cluster between its rounds: the leader, what each worker holds, and when it joins again.
 
 Source: page ``connect-rules``, "Between rounds".
 """
@@ -18,7 +18,7 @@ from kstream_plan.model.connect_group import NO_SHARED_MEMORY
 
 
 class Rules(NamedTuple):
-    """How rounds go: who decides what, from what the leader sees and remembers, and what workers do with it.
+    """How rounds go: the decision from what the leader sees and remembers, and what workers do with it.
 
     ``replaces``: workers stop everything before they join, and what they are told is all that they hold.
     ``laws``: what the release that runs does otherwise than the newest.
@@ -37,18 +37,18 @@ SHIPPED = Rules(decide)
 class Worker:
     """One worker process.
 
-    ``held`` is what it holds, in the order in which it will report it; ``joins_at_ms`` when it joins again by itself
+    ``items`` is what it holds, in the order in which it will report it; ``joins_at_ms`` when it joins again by itself
     (``None``: not by itself), ``last_completed`` the generation of its last answer.
     """
 
-    held: Items = field(default_factory=Items)
+    items: Items = field(default_factory=Items)
     memory: LeaderMemory = field(default_factory=LeaderMemory)
     last_completed: int = -1
     joins_at_ms: int | None = None
 
 
 class WorkerRound(NamedTuple):
-    """A round as it was played: when, by whom it was led, and what came out of it."""
+    """A simulated round: its time, its leader and its answer."""
 
     at_ms: int
     generation: int
@@ -57,7 +57,7 @@ class WorkerRound(NamedTuple):
 
 
 class ConnectCluster:
-    """The members of one group, private to whoever plays it.
+    """The members of one group, private to its simulation.
 
     Args:
         task_counts: the connectors and the number of their tasks.
@@ -82,7 +82,7 @@ class ConnectCluster:
         self.workers: dict[str, Worker] = {}
         self.leader: str | None = None
         self.generation = 0
-        self.shared = NO_SHARED_MEMORY
+        self.group_memory = NO_SHARED_MEMORY
         self._rules = rules
         self._table = HashMapOrder() if bins is None else HashMapOrder(bins)
 
@@ -116,59 +116,64 @@ class ConnectCluster:
         return worker
 
     def due_ms(self) -> int | None:
-        """Return when somebody joins by itself."""
+        """Return when the next worker joins by itself."""
         return min(
             (worker.joins_at_ms for worker in self.workers.values() if worker.joins_at_ms is not None), default=None
         )
 
-    def play(
-        self, now_ms: int, *, behind: bool = False, synced: bool = True, without: Collection[str] = ()
+    def run_round(
+        self,
+        now_ms: int,
+        *,
+        leader_is_behind: bool = False,
+        synced: bool = True,
+        unanswered_members: Collection[str] = (),
     ) -> WorkerRound:
-        """Play a round: all join, the leader decides, everybody is answered.
+        """Simulate a round: all join, the leader decides, all get its answer.
 
         Args:
             now_ms: the time of it.
-            behind: the leader's configuration is older than the others'.
+            leader_is_behind: the leader's configuration is older than the others'.
             synced: the answers arrive.
-            without: those to whom none arrives, and who join again.
+            unanswered_members: those to whom none arrives, and who join again.
         """
         assert self.leader is not None
         self.generation += 1
         lead = self.workers[self.leader]
-        members = {member: read_wire(assigned_wire(self.workers[member].held, self.java)) for member in self._table}
-        of = ConnectRound(
+        members = {member: read_wire(assigned_wire(self.workers[member].items, self.java)) for member in self._table}
+        connect_round = ConnectRound(
             now_ms=now_ms,
             generation=self.generation,
             last_completed=lead.last_completed,
             task_counts=self.task_counts,
             members=members,
             max_delay_ms=self.max_delay_ms,
-            shared=self.shared,
-            behind=behind,
+            group_memory=self.group_memory,
+            leader_is_behind=leader_is_behind,
             java=self.java,
             laws=self._rules.laws,
         )
-        answer = self._rules.decide(of, lead.memory)
-        lead.memory, self.shared = answer.memory, answer.shared
+        answer = self._rules.decide(connect_round, lead.memory)
+        lead.memory, self.group_memory = answer.memory, answer.group_memory
         for member, worker in self.workers.items():
             worker.joins_at_ms = now_ms
             if self._rules.replaces:
-                worker.held = Items()
-            if synced and member not in without:
+                worker.items = Items()
+            if synced and member not in unanswered_members:
                 self._receive(worker, answer, member, now_ms)
         return WorkerRound(now_ms, self.generation, self.leader, answer)
 
     def _receive(self, worker: Worker, answer: ConnectAnswer, member: str, now_ms: int) -> None:
-        """Let a worker do as it is told; who has lost something, or was told an error, joins again at once."""
-        got = read_wire(assigned_wire(answer.assigned[member], self.java))
-        lost = read_wire(revoked_wire(answer.revoked[member]))
-        connectors, tasks = map(frozenset, lost)
-        worker.held = Items(
-            (*got.connectors, *(connector for connector in worker.held.connectors if connector not in connectors)),
-            (*got.tasks, *(task for task in worker.held.tasks if task not in tasks)),
+        """Apply the answer to a worker; after a revocation or an error it joins again at once."""
+        got = read_wire(assigned_wire(answer.assigned_items[member], self.java))
+        revoked_items = read_wire(revoked_wire(answer.revoked_items[member]))
+        connectors, tasks = map(frozenset, revoked_items)
+        worker.items = Items(
+            (*got.connectors, *(connector for connector in worker.items.connectors if connector not in connectors)),
+            (*got.tasks, *(task for task in worker.items.tasks if task not in tasks)),
         )
         worker.last_completed = self.generation
-        if answer.error or any(lost):
+        if answer.error or any(revoked_items):
             worker.joins_at_ms = now_ms
         else:
             worker.joins_at_ms = now_ms + answer.delay_ms if answer.delay_ms > 0 else None

@@ -19,12 +19,12 @@ from kstream_plan.model.scenario import (
 )
 
 
-def changed(group: ConnectGroup, event: ConnectorEvent) -> ConnectGroup:
-    """Return the group with the configuration of after an event; no round is played yet."""
+def apply_event(group: ConnectGroup, event: ConnectorEvent) -> ConnectGroup:
+    """Return the group with its configuration after an event; no round follows yet."""
     counts, coming = dict(group.task_counts), dict(group.to_configure)
     match event:
         case CreateConnectors():
-            counts |= dict.fromkeys((of.connector for of in event.task_counts), 0)
+            counts |= dict.fromkeys((name for name, _ in event.task_counts), 0)
             coming |= dict(event.task_counts)
         case RescaleConnectors():
             for name, number in event.task_counts:
@@ -38,17 +38,17 @@ def changed(group: ConnectGroup, event: ConnectorEvent) -> ConnectGroup:
 
 def with_their_tasks(group: ConnectGroup) -> ConnectGroup:
     """Return the group once the connectors that have started since have configured their tasks."""
-    started = _started(group)
-    if not started:
+    started_connectors = _started_connectors(group)
+    if not started_connectors:
         return group
-    counts = dict(group.task_counts) | dict(started)
-    coming = tuple(of for of in group.to_configure if of not in started)
+    counts = dict(group.task_counts) | dict(started_connectors)
+    coming = tuple(connector for connector in group.to_configure if connector not in started_connectors)
     return replace(group, task_counts=_sorted(counts.items()), to_configure=coming)
 
 
 def rejoining(group: ConnectGroup, at_ms: int) -> ConnectGroup:
     """Return the group after a round: where a connector has started that configures tasks, all join again."""
-    if not _started(group):
+    if not _started_connectors(group):
         return group
     return replace(group, workers=tuple(replace(worker, joins_at_ms=at_ms) for worker in group.workers))
 
@@ -56,14 +56,14 @@ def rejoining(group: ConnectGroup, at_ms: int) -> ConnectGroup:
 def ever_configured(
     task_counts: Sequence[tuple[str, int]], events: Iterable[Event]
 ) -> tuple[tuple[str, int], ...] | None:
-    """Return all connectors there ever are with the most tasks that each has; ``None``: these do not change.
+    """Return all connectors of a scenario with the maximum of their tasks; ``None``: they do not change.
 
     Raises:
         ScenarioError: a connector is created that is there, or another one named that is not.
     """
     now, ever = dict(task_counts), dict(task_counts)
-    about = [event for event in in_time(list(events)) if isinstance(event, ConnectorEvent)]
-    for event in about:
+    connector_events = [event for event in in_time(list(events)) if isinstance(event, ConnectorEvent)]
+    for event in connector_events:
         match event:
             case CreateConnectors() | RescaleConnectors():
                 for name, number in event.task_counts:
@@ -74,7 +74,7 @@ def ever_configured(
                 for name in event.connectors:
                     _check(name, now, event)
                     del now[name]
-    return _sorted(ever.items()) if about else None
+    return _sorted(ever.items()) if connector_events else None
 
 
 def _check(name: str, now: dict[str, int], event: ConnectorEvent) -> None:
@@ -82,12 +82,12 @@ def _check(name: str, now: dict[str, int], event: ConnectorEvent) -> None:
         if name in now:
             raise ScenarioError(f"the connector {name!r} exists already", where=event.where, fix="rescale it")
     elif name not in now:
-        near = get_close_matches(name, now, 1) or sorted(now, key=java_string_key)[:1]
-        fix = f"is it {near[0]}?" if near else "create it first"
+        closest = get_close_matches(name, now, 1) or sorted(now, key=java_string_key)[:1]
+        fix = f"is it {closest[0]}?" if closest else "create it first"
         raise ScenarioError(f"there is no connector {name!r}", where=event.where, fix=fix)
 
 
-def _started(group: ConnectGroup) -> list[tuple[str, int]]:
+def _started_connectors(group: ConnectGroup) -> list[tuple[str, int]]:
     if not group.to_configure:
         return []
     run = {name for worker in group.workers for name in worker.held.connectors}
@@ -95,4 +95,4 @@ def _started(group: ConnectGroup) -> list[tuple[str, int]]:
 
 
 def _sorted(counts: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
-    return tuple(sorted(counts, key=lambda of: java_string_key(of[0])))
+    return tuple(sorted(counts, key=lambda connector: java_string_key(connector[0])))

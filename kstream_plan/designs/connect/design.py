@@ -9,9 +9,9 @@ from typing import ClassVar
 from kstream_plan.designs.connect.cluster import SHIPPED, Rules
 from kstream_plan.designs.connect.connectors import ever_configured
 from kstream_plan.designs.connect.departures import events_in_turn
-from kstream_plan.designs.connect.frozen import due_ms, later, led_by, table_bins
+from kstream_plan.designs.connect.frozen import due_ms, led_by, shift_times, table_bins
 from kstream_plan.designs.connect.laws import NEWEST, ConnectLaws, connect_laws_of
-from kstream_plan.designs.connect.playing import Begins, ConnectPlay, holdings_of
+from kstream_plan.designs.connect.playing import ConnectCoordinator, ConnectStart, holdings_of
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Group, GroupState, Note, Snapshot
 from kstream_plan.model.connect_group import CONNECT_SETTINGS, NO_MEMORY, ConnectGroup, work_of
@@ -50,7 +50,7 @@ class Connect(Design):
     """
 
     name: ClassVar[str] = "connect"
-    how: ClassVar[str] = "incremental cooperative rebalancing"
+    behaviour: ClassVar[str] = "incremental cooperative rebalancing"
     assignor: ClassVar[str] = "incremental"
     protocol: ClassVar[str] = "sessioned"
     newcomers_hold_nothing: ClassVar[bool] = False
@@ -61,7 +61,7 @@ class Connect(Design):
     @property
     def models(self) -> str:
         """The release whose behaviour it has."""
-        return modelled_as(self.release, "Kafka Connect", MODELLED_CONNECT, self.how)
+        return modelled_as(self.release, "Kafka Connect", MODELLED_CONNECT, self.behaviour)
 
     @property
     def rules(self) -> Rules:
@@ -73,51 +73,51 @@ class Connect(Design):
         return replace(self, laws=connect_laws_of(snapshot.streams_version), release=snapshot.streams_version)
 
     def start(self, state: GroupState, scenario: Scenario | None) -> GroupState:
-        """Let the cluster begin where the snapshot has it; without a scenario a rebalance starts now."""
+        """Start the cluster as the snapshot has it; without a scenario a rebalance starts now."""
         group = state.memory
         assert isinstance(group, ConnectGroup)
         bins = table_bins([worker.member_id for worker in group.workers])
         if group.leader is None:
             group = led_by(group, _stays_longest(group, scenario))
-        elif all(of.memory == NO_MEMORY for of in group.workers if of.member_id == group.leader):
-            group = led_by(group, group.leader)  # by the eager protocol nobody remembers anything
-        begun = self.remembering(replace(later(group, -state.at_ms), bins=bins))
+        elif all(worker.memory == NO_MEMORY for worker in group.workers if worker.member_id == group.leader):
+            group = led_by(group, group.leader)  # by the eager protocol no worker remembers anything
+        start_group = self.remembering(replace(shift_times(group, -state.at_ms), bins=bins))
         ever = ever_configured(group.task_counts, scenario.events) if scenario else None
         if ever is not None:
-            of = state.group
-            state = replace(state, group=Group.of(of.application_id, work_of(ever), list(of.instances)))
-            state = replace(state, holdings=holdings_of(state, begun), copies=((),) * len(state.group.tasks))
+            plan_group = state.group
+            state = replace(state, group=Group.of(plan_group.application_id, work_of(ever), list(plan_group.instances)))
+            state = replace(state, holdings=holdings_of(state, start_group), copies=((),) * len(state.group.tasks))
         events = () if scenario is None else scenario.events
         bounces = tuple(event for event in events if isinstance(event, Bounce) and event.settings)
-        return replace(state, memory=Begins(group=begun, asks_now=scenario is None, bounces=bounces))
+        return replace(state, memory=ConnectStart(group=start_group, asks_now=scenario is None, bounces=bounces))
 
     def remembering(self, group: ConnectGroup) -> ConnectGroup:
-        """Return the cluster that a plan starts from with what is remembered in it by this design."""
+        """Return the cluster at the start of a plan, with what this design remembers."""
         return group
 
     def happening(self, event: Event, snapshot: Snapshot) -> Event:
-        """Return the same where a worker that is stopped leaves at once.
+        """Return the event, with a worker that is stopped leaving at once.
 
         Raises:
             ScenarioError: it is about what workers have not, or is not modelled for them.
         """
         del snapshot
-        where = getattr(event, "where", "")
+        location = getattr(event, "where", "")
         if isinstance(event, ConnectorEvent):
             return event
         if not isinstance(event, Bounce | ConfigChange | Join | Leave | Return | Stop):
-            what = "a Connect group has no such event"
+            problem = "a Connect group has no such event"
             fix = (
                 "use join, leave, stop, crash, return or bounce of workers, settings, or connectors that are created, "
                 "rescaled, deleted"
             )
-            raise ScenarioError(what, where=where, fix=fix)
+            raise ScenarioError(problem, where=location, fix=fix)
         if getattr(event, "static", False):
-            raise ScenarioError("workers are not static members", where=where, fix="leave static out")
+            raise ScenarioError("workers are not static members", where=location, fix="leave static out")
         _check_settings(event, (_DELAY, RELEASE) if self.differs_by_release else (_DELAY,))
         if isinstance(event, Stop) and not event.crash:
-            return Leave(at_ms=event.at_ms, process_ids=event.process_ids, where=where)
-        # the delay is that of the worker that leads: the play knows who has which
+            return Leave(at_ms=event.at_ms, process_ids=event.process_ids, where=location)
+        # the leader's delay counts: the coordinator knows each worker's
         return replace(event, leaves=True, settings=()) if isinstance(event, Bounce) else event
 
     def leaving_in_turn(self, scenario: Scenario, snapshot: Snapshot) -> Scenario | None:
@@ -127,47 +127,49 @@ class Connect(Design):
         events = events_in_turn(group, scenario.events, snapshot.config.heartbeat_interval_ms)
         return None if events is None else Scenario(events=tuple(events))
 
-    def coordinator(self, config: AssignmentConfig) -> ConnectPlay:
+    def coordinator(self, config: AssignmentConfig) -> ConnectCoordinator:
         """Begin to coordinate a group with these settings."""
-        return ConnectPlay(config, self.rules)
+        return ConnectCoordinator(config, self.rules)
 
-    def assumptions(self, played: Played) -> tuple[Note, ...]:
-        """Say what a plan takes for granted about workers and rounds."""
-        return tuple(_notes(played))
+    def assumptions(self, run: Played) -> tuple[Note, ...]:
+        """Return what a plan assumes about workers and rounds."""
+        return tuple(_notes(run))
 
 
 def _check_settings(event: Event, of_restart: tuple[str, ...]) -> None:
-    """Check that all settings of an event are those of workers, and of a restart those whose effect is modelled."""
+    """Check that an event has only settings of workers, and a restart only those whose effect is modelled."""
     if isinstance(event, ConfigChange | Bounce):
-        known = CONNECT_SETTINGS if isinstance(event, ConfigChange) else of_restart
-        other = next((name for name, _ in event.settings if name not in known), None)
-        if other is not None:
-            what = f"{other.replace('_', '.')} is not a setting that matters in a Connect group"
-            fix = f"use {' or '.join(name.replace('_', '.') for name in known)}"
-            raise ScenarioError(what, where=event.where, fix=fix)
+        settings = CONNECT_SETTINGS if isinstance(event, ConfigChange) else of_restart
+        unknown_setting = next((name for name, _ in event.settings if name not in settings), None)
+        if unknown_setting is not None:
+            problem = f"{unknown_setting.replace('_', '.')} is not a setting that matters in a Connect group"
+            fix = f"use {' or '.join(name.replace('_', '.') for name in settings)}"
+            raise ScenarioError(problem, where=event.where, fix=fix)
 
 
 def _stays_longest(group: ConnectGroup, scenario: Scenario | None) -> str:
-    """Return a worker that does not leave, or does last: if it leads, no departure passes without its delay."""
+    """Return a worker that stays, or leaves last: if it leads, every departure has its delay."""
     events = () if scenario is None else scenario.events
-    going = [of for event in events if isinstance(event, Bounce | Leave | Stop) for of in event.process_ids]
-    leaves = {process_id: place for place, process_id in reversed([*enumerate(going, start=1)])}
-    return max(group.workers, key=lambda worker: leaves.get(worker.member_id, len(going) + 1)).member_id
+    leaving_ids = [
+        process_id for event in events if isinstance(event, Bounce | Leave | Stop) for process_id in event.process_ids
+    ]
+    leaves = {process_id: place for place, process_id in reversed([*enumerate(leaving_ids, start=1)])}
+    return max(group.workers, key=lambda worker: leaves.get(worker.member_id, len(leaving_ids) + 1)).member_id
 
 
-def _notes(played: Played) -> Iterator[Note]:
-    if played.scenario is None:
+def _notes(run: Played) -> Iterator[Note]:
+    if run.scenario is None:
         yield Note("starts-now", "A rebalance starts now, as it would when a worker joins or a configuration changes")
-    heartbeat_ms = played.snapshot.config.heartbeat_interval_ms
+    heartbeat_ms = run.snapshot.config.heartbeat_interval_ms
     yield Note(
         "rejoin-by-heartbeat",
         f"Workers notice a rebalance within {duration(heartbeat_ms)}: a follow-up comes that much later, and work "
         "that moves is paused for that time as well. Each rebalance takes effect up to that much after the time "
         "that is shown. At the end of a delay all workers rejoin by themselves",
     )
-    group = played.snapshot.state.memory
+    group = run.snapshot.state.memory
     assert isinstance(group, ConnectGroup)
-    if played.goes_on and due_ms(group) is not None:
+    if run.goes_on and due_ms(group) is not None:
         yield Note("goes-on", "The delay that is running continues: unassigned work is assigned when it ends")
     if group.leader is None:
         yield Note(
@@ -182,10 +184,12 @@ def _notes(played: Played) -> Iterator[Note]:
             "an extra item, is unknown"
         )
         yield Note("table-order-unknown", message)
-    events = () if played.scenario is None else played.scenario.events
+    events = () if run.scenario is None else run.scenario.events
     back = [event for event in events if isinstance(event, Bounce | Return)]
     if back:
-        what = "A worker that returns is a new process: it holds and remembers nothing, and its member id is random"
+        statement = (
+            "A worker that returns is a new process: it holds and remembers nothing, and its member id is random"
+        )
         if all(event.new_instances if isinstance(event, Bounce) else event.new_process_ids for event in back):
             decides = (
                 "; ids decide which worker leads next, and so whether there is a delay, and which keeps an extra item"
@@ -195,15 +199,15 @@ def _notes(played: Played) -> Iterator[Note]:
                 ". The plan uses the old id, because the new one is unknown: with another id another worker may "
                 "lead next, with or without a delay, and others keep an extra item"
             )
-        yield Note("restarted-workers", what + decides)
+        yield Note("restarted-workers", statement + decides)
     if any(isinstance(event, ConfigChange) for event in events):
         message = (
             "Settings change for all workers at once, and a rebalance starts: in reality each worker has them "
             "from its restart"
         )
         yield Note("settings-at-once", message)
-    own = {name for event in events if isinstance(event, Bounce) for name, _ in event.settings}
-    yield from (Note(code, message) for name, (code, message) in _OF_RESTART.items() if name in own)
+    own_settings = {name for event in events if isinstance(event, Bounce) for name, _ in event.settings}
+    yield from (Note(code, message) for name, (code, message) in _OF_RESTART.items() if name in own_settings)
     if any(isinstance(event, Join) for event in events):
         yield Note(
             "random-member-ids", "Member ids of new workers are random, and decide which worker keeps an extra item"

@@ -35,7 +35,7 @@ class LeaderMemory:
     """What a worker remembers of the rounds that it led; the fields are Kafka's own.
 
     ``previous`` was assigned in the last of them, ``revocation`` revoked. ``candidates`` may get what is lost, in
-    order. ``scheduled_at`` is when the delay ends (0 or less: none runs), ``delay_ms`` what was told of it.
+    order. ``scheduled_at`` is when the delay ends (0 or less: none runs), ``delay_ms`` what members were told of it.
     """
 
     previous: ItemSets = field(default_factory=ItemSets)
@@ -53,9 +53,9 @@ class LeaderMemory:
 class ConnectRound:
     """What the leader decides from.
 
-    ``members`` are in JoinGroup order, each with what it reports. ``behind``: the leader's configuration is older than
-    a member's, and so is what it then read: no decision. ``java`` is the version of the leader's. ``shared`` is what
-    the group remembers, where not the leader does. ``laws``: what the release that runs does otherwise.
+    ``members`` are in JoinGroup order, each with what it reports. ``leader_is_behind``: the leader's configuration is
+    older than a member's, and so is what it then read: no decision. ``java`` is the version of the leader's.
+    ``group_memory`` is what the group remembers, where not the leader does. ``laws``: those of the release that runs.
     """
 
     now_ms: int
@@ -64,76 +64,83 @@ class ConnectRound:
     task_counts: Mapping[str, int]
     members: Mapping[str, Items]
     max_delay_ms: int
-    shared: GroupMemory = NO_SHARED_MEMORY
-    behind: bool = False
+    group_memory: GroupMemory = NO_SHARED_MEMORY
+    leader_is_behind: bool = False
     java: int = 17
     laws: ConnectLaws = NEWEST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectAnswer:
-    """What every member is told: what it gets besides what it keeps and what it loses, in order; and the delay."""
+    """A round's answer: what each member gets besides what it keeps, what it loses, in order; and the delay."""
 
-    assigned: Mapping[str, Items]
-    revoked: Mapping[str, Items]
+    assigned_items: Mapping[str, Items]
+    revoked_items: Mapping[str, Items]
     delay_ms: int
     error: int
     memory: LeaderMemory
-    shared: GroupMemory = NO_SHARED_MEMORY
+    group_memory: GroupMemory = NO_SHARED_MEMORY
 
 
 #: The error that members are told if the leader's configuration is behind.
 CONFIG_MISMATCH = 1
 
 
-def not_decided(of: ConnectRound, memory: LeaderMemory) -> ConnectAnswer:
-    """Return the answer of a leader whose configuration is behind: nobody gets or loses anything."""
-    nothing = MappingProxyType(dict.fromkeys(of.members, Items()))
+def not_decided(connect_round: ConnectRound, memory: LeaderMemory) -> ConnectAnswer:
+    """Return the answer of a leader whose configuration is behind: no member gets or loses anything."""
+    no_items = MappingProxyType(dict.fromkeys(connect_round.members, Items()))
     return ConnectAnswer(
-        assigned=nothing, revoked=nothing, delay_ms=0, error=CONFIG_MISMATCH, memory=memory, shared=of.shared
+        assigned_items=no_items,
+        revoked_items=no_items,
+        delay_ms=0,
+        error=CONFIG_MISMATCH,
+        memory=memory,
+        group_memory=connect_round.group_memory,
     )
 
 
 class Draft:
     """A round under way; what is listed by kind is of connectors, then of tasks."""
 
-    def __init__(self, of: ConnectRound) -> None:
-        self.of_round = of
-        self.configured: Sequence[tuple[Any, ...]] = configured(of.task_counts)
+    def __init__(self, connect_round: ConnectRound) -> None:
+        self.of_round = connect_round
+        self.configured: Sequence[tuple[Any, ...]] = configured(connect_round.task_counts)
         self.reported: list[dict[str, tuple[Any, ...]]] = [
-            {member: tuple(items[kind]) for member, items in of.members.items()} for kind in (0, 1)
+            {member: tuple(items[kind]) for member, items in connect_round.members.items()} for kind in (0, 1)
         ]
         self.active: list[frozenset[Any]] = [frozenset().union(*kind.values()) for kind in self.reported]
         self.next: list[dict[str, Sequence[Any]]] = [dict(kind) for kind in self.reported]
         #: by member, how many of the last items there it is given in this round
-        self.given: list[dict[str, int]] = [{}, {}]
+        self.given_counts: list[dict[str, int]] = [{}, {}]
         self.revoke: list[dict[str, list[Any]]] = [{member: [] for member in kind} for kind in self.reported]
-        self.names = hash_map_order(of.members)
+        self.names = hash_map_order(connect_round.members)
 
     def take_away(self, of_deleted: Sequence[Iterable[Any]]) -> None:
         """Revoke what was deleted, and what two have from both (steps 4 and 5)."""
         for kind in (0, 1):
-            twice, deleted = self.reported_twice(kind), frozenset(of_deleted[kind])
-            if not deleted and not twice:
+            repeats, deleted = self.reported_twice(kind), frozenset(of_deleted[kind])
+            if not deleted and not repeats:
                 continue
             for member, items in self.reported[kind].items():
-                gone = [item for item in self.in_table_order(kind, items) if item in deleted]
-                gone += [item for item in self.in_table_order(kind, items) if item in twice and item not in deleted]
-                if gone:
-                    self.revoke[kind][member] += gone
-                    taken = set(gone)
-                    self.next[kind][member] = [item for item in items if item not in taken]
+                revoked_items = [item for item in self.in_table_order(kind, items) if item in deleted]
+                revoked_items += [
+                    item for item in self.in_table_order(kind, items) if item in repeats and item not in deleted
+                ]
+                if revoked_items:
+                    self.revoke[kind][member] += revoked_items
+                    revoked_set = set(revoked_items)
+                    self.next[kind][member] = [item for item in items if item not in revoked_set]
 
     def reported_twice(self, kind: int) -> set[Any]:
-        """Return what two members report."""
+        """Return the items that more than one member reports."""
         if len(self.active[kind]) == sum(map(len, self.reported[kind].values())):
             return set()
-        seen: set[Any] = set()
-        twice: set[Any] = set()
+        reported_items: set[Any] = set()
+        repeats: set[Any] = set()
         for items in self.reported[kind].values():
-            twice |= seen.intersection(items)
-            seen.update(items)
-        return twice
+            repeats |= reported_items.intersection(items)
+            reported_items.update(items)
+        return repeats
 
     def in_table_order(self, kind: int, items: Sequence[Any]) -> list[Any]:
         """Return items in the order of a ``HashSet`` that is made of them."""
@@ -154,7 +161,7 @@ class Draft:
             low <= size <= low + 1 for size in sizes.values()
         ):
             return {}
-        found, handed = {}, 0
+        surplus, handed = {}, 0
         for member in self.names:
             size = sizes[member]
             if size <= low:
@@ -162,11 +169,11 @@ class Draft:
             target = low + (handed < extra)
             handed += handed < extra
             if size > target:
-                found[member] = size - target
-        return found
+                surplus[member] = size - target
+        return surplus
 
     def take_first(self, surplus: Surplus) -> None:
-        """Revoke the first items of who has too many (step 8)."""
+        """Revoke the first items of members that have too many (step 8)."""
         for kind in (0, 1):
             for member, number in surplus[kind].items():
                 items = self.next[kind][member]
@@ -174,7 +181,7 @@ class Draft:
                 self.next[kind][member] = items[number:]
 
     def give(self, items: Sequence[Iterable[Any]]) -> None:
-        """Give these items, which nobody reports, to who has least (step 9)."""
+        """Give these items, which nobody reports, to the members with the fewest (step 9)."""
         for kind in (0, 1):
             for member, mine in spread_out(items[kind], self.next[kind]):
                 self.give_to(member, kind, mine)
@@ -182,46 +189,48 @@ class Draft:
     def give_to(self, member: str, kind: int, items: Sequence[Any]) -> None:
         """Give a member these items besides what it has."""
         self.next[kind][member] = [*self.next[kind][member], *items]
-        self.given[kind][member] = self.given[kind].get(member, 0) + len(items)
+        self.given_counts[kind][member] = self.given_counts[kind].get(member, 0) + len(items)
 
     def answer(
         self,
         memory: LeaderMemory,
         delay_ms: int,
-        shared: GroupMemory = NO_SHARED_MEMORY,
+        group_memory: GroupMemory = NO_SHARED_MEMORY,
     ) -> ConnectAnswer:
-        """Return what the members are told: what each is given and loses (step 10)."""
+        """Return the members' answers: what each gets and loses (step 10)."""
         return ConnectAnswer(
-            assigned={member: Items(*(self._given_to(member, kind) for kind in (0, 1))) for member in self.next[0]},
-            revoked={
+            assigned_items={
+                member: Items(*(self._given_to(member, kind) for kind in (0, 1))) for member in self.next[0]
+            },
+            revoked_items={
                 member: Items(tuple(self.revoke[0][member]), tuple(self.revoke[1][member]))
                 for member in self.of_round.members
             },
             delay_ms=delay_ms,
             error=0,
             memory=memory,
-            shared=shared,
+            group_memory=group_memory,
         )
 
     def _given_to(self, member: str, kind: int) -> tuple[Any, ...]:
-        items, number = self.next[kind][member], self.given[kind].get(member, 0)
+        items, number = self.next[kind][member], self.given_counts[kind].get(member, 0)
         return tuple(items[max(0, len(items) - number) :]) if number else ()
 
 
-def spread_out(items: Iterable[Any], held: Mapping[str, Sequence[Any]]) -> list[tuple[str, list[Any]]]:
-    """Give items to who has least, in passes over the members by (number of items, id); return who gets what."""
-    waiting = list(items)
-    if not waiting:
+def spread_out(items: Iterable[Any], items_by_member: Mapping[str, Sequence[Any]]) -> list[tuple[str, list[Any]]]:
+    """Give items to the members with the fewest, in passes by (number of items, id); return what each gets."""
+    queue = list(items)
+    if not queue:
         return []
-    members = sorted(held, key=lambda member: (len(held[member]), java_string_key(member)))
-    given: list[list[Any]] = [[] for _ in members]
-    at, sizes = 0, [len(held[member]) for member in members]
-    while at < len(waiting):
+    members = sorted(items_by_member, key=lambda member: (len(items_by_member[member]), java_string_key(member)))
+    shares: list[list[Any]] = [[] for _ in members]
+    position, sizes = 0, [len(items_by_member[member]) for member in members]
+    while position < len(queue):
         least = sizes[0]
         for place, size in enumerate(sizes):
-            if size > least or at == len(waiting):
+            if size > least or position == len(queue):
                 break
-            given[place].append(waiting[at])
+            shares[place].append(queue[position])
             sizes[place] += 1
-            at += 1
-    return [(member, mine) for member, mine in zip(members, given, strict=True) if mine]
+            position += 1
+    return [(member, mine) for member, mine in zip(members, shares, strict=True) if mine]

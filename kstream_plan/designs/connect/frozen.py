@@ -22,48 +22,48 @@ from kstream_plan.model.connect_group import (
 _ZERO_MS = 10**15
 
 
-def play(group: ConnectGroup, rules: Rules, max_delay_ms: int, at_ms: int) -> tuple[ConnectGroup, WorkerRound]:
-    """Play a round by these rules at a time of the plan's clock; return the cluster after it, and the round."""
-    cluster = thawed(group, max_delay_ms, rules)
-    played = cluster.play(_ZERO_MS + at_ms)
-    return frozen(cluster), played
+def run_round(group: ConnectGroup, rules: Rules, max_delay_ms: int, at_ms: int) -> tuple[ConnectGroup, WorkerRound]:
+    """Simulate a round by these rules at a time of the plan's clock; return the cluster after it, and the round."""
+    cluster = thaw(group, max_delay_ms, rules)
+    worker_round = cluster.run_round(_ZERO_MS + at_ms)
+    return freeze(cluster), worker_round
 
 
-def joined(group: ConnectGroup, member_id: str, at_ms: int) -> ConnectGroup:
-    """Let a new process join; no round is played yet."""
-    cluster = thawed(group, 0)
+def join(group: ConnectGroup, member_id: str, at_ms: int) -> ConnectGroup:
+    """Return the group with a new process as a member; no round follows yet."""
+    cluster = thaw(group, 0)
     cluster.join(member_id, _ZERO_MS + at_ms)
-    return frozen(cluster)
+    return freeze(cluster)
 
 
-def left(group: ConnectGroup, member_id: str) -> ConnectGroup:
-    """Take a worker out; if it led, the first of the broker's table leads."""
-    cluster = thawed(group, 0)
+def leave(group: ConnectGroup, member_id: str) -> ConnectGroup:
+    """Return the group without a worker; if it led, the first of the broker's table leads."""
+    cluster = thaw(group, 0)
     cluster.leave(member_id)
-    return frozen(cluster)
+    return freeze(cluster)
 
 
 def due_ms(group: ConnectGroup) -> int | None:
-    """Return when somebody joins by itself."""
-    return min((of.joins_at_ms for of in group.workers if of.joins_at_ms is not None), default=None)
+    """Return when the next worker joins by itself."""
+    return min((worker.joins_at_ms for worker in group.workers if worker.joins_at_ms is not None), default=None)
 
 
 def kept_until_ms(group: ConnectGroup) -> int | None:
-    """Return until when what is lost waits for who may come back; ``None``: it does not."""
+    """Return until when lost work waits for workers that may come back; ``None``: it does not wait."""
     if group.shared.deadline_ms is not None:
         return group.shared.deadline_ms
-    return next((of.memory.scheduled_at_ms for of in group.workers if of.member_id == group.leader), None)
+    return next((worker.memory.scheduled_at_ms for worker in group.workers if worker.member_id == group.leader), None)
 
 
 def without_memory(group: ConnectGroup) -> ConnectGroup:
-    """Return the same with workers that remember nothing."""
+    """Return the group with workers that remember nothing."""
     return replace(group, workers=tuple(replace(worker, memory=NO_MEMORY) for worker in group.workers))
 
 
-def later(group: ConnectGroup, by_ms: int) -> ConnectGroup:
-    """Return the same with its times on a clock that began so much later."""
+def shift_times(group: ConnectGroup, by_ms: int) -> ConnectGroup:
+    """Return the group with its times on a clock that began ``by_ms`` later."""
 
-    def moved(at_ms: int | None) -> int | None:
+    def shifted(at_ms: int | None) -> int | None:
         return None if at_ms is None else at_ms - by_ms
 
     return replace(
@@ -71,19 +71,19 @@ def later(group: ConnectGroup, by_ms: int) -> ConnectGroup:
         workers=tuple(
             replace(
                 worker,
-                joins_at_ms=moved(worker.joins_at_ms),
-                memory=replace(worker.memory, scheduled_at_ms=moved(worker.memory.scheduled_at_ms)),
+                joins_at_ms=shifted(worker.joins_at_ms),
+                memory=replace(worker.memory, scheduled_at_ms=shifted(worker.memory.scheduled_at_ms)),
             )
             for worker in group.workers
         ),
-        shared=_moved(group.shared, -by_ms),
+        shared=_shifted_memory(group.shared, -by_ms),
     )
 
 
 def led_by(group: ConnectGroup, leader: str) -> ConnectGroup:
-    """Return the same led by a worker that remembers what all hold, and nothing else."""
+    """Return the group led by a worker that remembers what all hold, and nothing else."""
     memory = remembering_all(group.workers, group.generation)
-    workers = (replace(of, memory=memory) if of.member_id == leader else of for of in group.workers)
+    workers = (replace(worker, memory=memory) if worker.member_id == leader else worker for worker in group.workers)
     return replace(group, leader=leader, workers=tuple(workers))
 
 
@@ -101,25 +101,25 @@ def table_bins(member_ids: list[str]) -> int | None:
 
 
 def in_table(group: ConnectGroup) -> ConnectGroup:
-    """Return the same with a broker's table of as many bins as one has that lists the workers in their order."""
+    """Return the group with as many bins in the broker's table as give the order of its workers."""
     return replace(group, bins=table_bins([worker.member_id for worker in group.workers]))
 
 
-def thawed(group: ConnectGroup, max_delay_ms: int, rules: Rules = SHIPPED) -> ConnectCluster:
-    """Return a cluster that is the same by now, and can be played on."""
+def thaw(group: ConnectGroup, max_delay_ms: int, rules: Rules = SHIPPED) -> ConnectCluster:
+    """Return the same cluster in a form that can be simulated on."""
     cluster = ConnectCluster(dict(group.task_counts), max_delay_ms, rules, group.java, group.bins)
     for worker in group.workers:
         joins_at_ms = None if worker.joins_at_ms is None else _ZERO_MS + worker.joins_at_ms
-        found = Worker(Items(*worker.held), _remembered(worker.memory), worker.last_completed)
-        cluster.join(worker.member_id, 0, found)
-        found.joins_at_ms = joins_at_ms
+        joined_worker = Worker(Items(*worker.held), _remembered(worker.memory), worker.last_completed)
+        cluster.join(worker.member_id, 0, joined_worker)
+        joined_worker.joins_at_ms = joins_at_ms
     cluster.leader, cluster.generation = group.leader, group.generation
-    cluster.shared = _moved(group.shared, _ZERO_MS)
+    cluster.group_memory = _shifted_memory(group.shared, _ZERO_MS)
     cluster.to_configure = group.to_configure
     return cluster
 
 
-def frozen(cluster: ConnectCluster) -> ConnectGroup:
+def freeze(cluster: ConnectCluster) -> ConnectGroup:
     """Return the cluster as a value."""
     workers = []
     for member_id in cluster.members:
@@ -127,7 +127,7 @@ def frozen(cluster: ConnectCluster) -> ConnectGroup:
         workers.append(
             ConnectWorker(
                 member_id=member_id,
-                held=ConnectItems(*worker.held),
+                held=ConnectItems(*worker.items),
                 memory=_noted(worker.memory),
                 last_completed=worker.last_completed,
                 joins_at_ms=None if worker.joins_at_ms is None else worker.joins_at_ms - _ZERO_MS,
@@ -140,17 +140,17 @@ def frozen(cluster: ConnectCluster) -> ConnectGroup:
         generation=cluster.generation,
         java=cluster.java,
         bins=cluster.bins,
-        shared=_moved(cluster.shared, -_ZERO_MS),
+        shared=_shifted_memory(cluster.group_memory, -_ZERO_MS),
         to_configure=cluster.to_configure,
     )
 
 
-def _moved(shared: GroupMemory, by_ms: int) -> GroupMemory:
-    """Return what a group remembers with its times so much later."""
+def _shifted_memory(group_memory: GroupMemory, by_ms: int) -> GroupMemory:
+    """Return the group's memory with its times ``by_ms`` later."""
     deadline_ms, next_step_ms = (
-        None if at_ms is None else at_ms + by_ms for at_ms in (shared.deadline_ms, shared.next_step_ms)
+        None if at_ms is None else at_ms + by_ms for at_ms in (group_memory.deadline_ms, group_memory.next_step_ms)
     )
-    return replace(shared, deadline_ms=deadline_ms, next_step_ms=next_step_ms)
+    return replace(group_memory, deadline_ms=deadline_ms, next_step_ms=next_step_ms)
 
 
 def _remembered(memory: WorkerMemory) -> LeaderMemory:

@@ -30,25 +30,25 @@ from kstream_plan.designs.connect.items import (
 )
 
 
-def decide(of: ConnectRound, memory: LeaderMemory) -> ConnectAnswer:
+def decide(connect_round: ConnectRound, memory: LeaderMemory) -> ConnectAnswer:
     """Decide one round."""
-    if of.behind:
-        return not_decided(of, memory)
-    draft = (_EarlierDraft if of.laws.evens_out_seldom else _Draft)(of, memory)
+    if connect_round.leader_is_behind:
+        return not_decided(connect_round, memory)
+    draft = (_EarlierDraft if connect_round.laws.evens_out_seldom else _Draft)(connect_round, memory)
     draft.find_lost()
     draft.take_away(draft.deleted)
     draft.handle_lost()
     draft.balance()
-    draft.give([[*created, *again] for created, again in zip(draft.created, draft.again, strict=True)])
-    return draft.answered()
+    draft.give([[*created, *lost_items] for created, lost_items in zip(draft.created, draft.lost_to_give, strict=True)])
+    return draft.final_answer()
 
 
 class _Draft(Draft):
     """A round under way, and what its leader will remember of it."""
 
-    def __init__(self, of: ConnectRound, memory: LeaderMemory) -> None:
-        super().__init__(of)
-        fresh = memory.generation != of.last_completed and not of.laws.trusts_reports
+    def __init__(self, connect_round: ConnectRound, memory: LeaderMemory) -> None:
+        super().__init__(connect_round)
+        fresh = memory.generation != connect_round.last_completed and not connect_round.laws.trusts_reports
         self.memory = memory
         self.previous: list[frozenset[Any]] = [frozenset(), frozenset()] if fresh else [*memory.previous]
         self.candidates = list(memory.candidates)
@@ -57,40 +57,40 @@ class _Draft(Draft):
         self.revoked_before = memory.revoked_in_previous
         self.successive = memory.successive
         self.deleted: list[frozenset[Any]] = []
-        self.lost: list[list[Any]] = []
+        self.lost_items: list[list[Any]] = []
         self.created: list[list[Any]] = []
-        self.again: list[list[Any]] = [[], []]
+        self.lost_to_give: list[list[Any]] = [[], []]
 
     # -- steps 2 and 3 -------------------------------------------------------------------------------------------
 
     def find_lost(self) -> None:
-        """Find what nobody has any more, and what nobody has had (steps 2 and 3)."""
+        """Find the lost items, the deleted ones and the new ones (steps 2 and 3)."""
         if any(self.active[kind] & self.memory.revocation[kind] for kind in (0, 1)):
             self.previous = [*self.active]
         for kind, configured in enumerate(configured_sets(self.of_round.task_counts)):
             previous, active = self.previous[kind], self.active[kind]
-            free, gone = configured - active, previous - active
+            free, inactive = configured - active, previous - active
             # what is neither active nor configured is seldom there at all, which the numbers tell
             stale = active - configured if len(configured) - len(free) < len(active) else frozenset()
-            lost, created = gone & configured, free - previous
-            self.deleted.append((gone - configured) | (stale & previous))
-            self.lost.append(tasks_in_order(lost) if kind else in_order(lost))
+            lost_items, created = inactive & configured, free - previous
+            self.deleted.append((inactive - configured) | (stale & previous))
+            self.lost_items.append(tasks_in_order(lost_items) if kind else in_order(lost_items))
             self.created.append([item for item in self.configured[kind] if item in created] if created else [])
 
     # -- step 6 --------------------------------------------------------------------------------------------------
 
     def handle_lost(self) -> None:
-        """Wait for whoever had what is lost, or deal it out (step 6)."""
+        """Keep lost items for the workers that had them, or deal them out (step 6)."""
         now_ms, limit_ms = self.of_round.now_ms, self.of_round.max_delay_ms
         laws = self.of_round.laws
         at_once = limit_ms == 0 and not laws.waits_without_delay
         all_there = self.memory.members <= self.of_round.members.keys() and not laws.trusts_reports
-        if not any(self.lost) and laws.keeps_delay:
+        if not any(self.lost_items) and laws.keeps_delay:
             return
-        if not any(self.lost) and self.forgets_delay:
+        if not any(self.lost_items) and self.forgets_delay:
             self._forget_delay()
         elif (self.scheduled_at <= 0 and all_there) or at_once:
-            self.again = self.lost
+            self.lost_to_give = self.lost_items
         elif 0 < self.scheduled_at <= now_ms:
             self._deal_out()
             self._forget_delay()
@@ -117,13 +117,13 @@ class _Draft(Draft):
     def _deal_out(self) -> None:
         present = [member for member in self.candidates if member in self.of_round.members]
         if not present:
-            self.again = self.lost
+            self.lost_to_give = self.lost_items
             return
         if self.of_round.laws.lost_to_one:
             present = present[:1]
         for kind in (0, 1):
             for place, member in enumerate(present):
-                mine = self.lost[kind][place :: len(present)]
+                mine = self.lost_items[kind][place :: len(present)]
                 if mine:
                     self.give_to(member, kind, mine)
 
@@ -135,14 +135,14 @@ class _Draft(Draft):
             self.revoked_before = False
             return
         surplus = self.surplus()
-        found = any(surplus[kind] for kind in (0, 1))
-        if self.revoked_before and found:
+        any_surplus = any(surplus[kind] for kind in (0, 1))
+        if self.revoked_before and any_surplus:
             self.successive += 1
             self.delay_ms = backoff_ms(self.successive, self.of_round.max_delay_ms)
             if self.delay_ms > 0:
                 self.scheduled_at = self.of_round.now_ms + self.delay_ms
                 return
-        elif found:
+        elif any_surplus:
             self.revoked_before = True
         elif self.revoked_before:
             self.revoked_before, self.successive = False, 0
@@ -150,14 +150,16 @@ class _Draft(Draft):
 
     # -- steps 10 and 11 -----------------------------------------------------------------------------------------
 
-    def answered(self) -> ConnectAnswer:
-        """Return what the members are told, and what the leader remembers (steps 10 and 11)."""
+    def final_answer(self) -> ConnectAnswer:
+        """Return the members' answers, and what the leader remembers (steps 10 and 11)."""
         revocation = self.revocation()
         previous = []
-        gone_by_kind = self.gone(revocation)
-        for active, created, revoked, lost in zip(self.active, self.created, gone_by_kind, self.lost, strict=True):
-            held = active - revoked if revoked else active
-            previous.append(held.union(created, lost) if created or lost else held)
+        released_by_kind = self.released_items(revocation)
+        for active, created, revoked_items, lost_items in zip(
+            self.active, self.created, released_by_kind, self.lost_items, strict=True
+        ):
+            kept_items = active - revoked_items if revoked_items else active
+            previous.append(kept_items.union(created, lost_items) if created or lost_items else kept_items)
         memory = LeaderMemory(
             previous=ItemSets(*previous),
             revocation=ItemSets(*revocation),
@@ -175,17 +177,17 @@ class _Draft(Draft):
         """Return what is revoked, by kind."""
         return [frozenset().union(*kind.values()) for kind in self.revoke]
 
-    def gone(self, revocation: Sequence[frozenset[Any]]) -> Sequence[frozenset[Any]]:
-        """Return what of the active items does not count as assigned any more, by kind."""
+    def released_items(self, revocation: Sequence[frozenset[Any]]) -> Sequence[frozenset[Any]]:
+        """Return the active items that no longer count as assigned, by kind."""
         return revocation
 
 
 class _EarlierDraft(_Draft):
     """The same before 3.4: work is revoked only where a worker has none, and given as if nothing were revoked."""
 
-    def __init__(self, of: ConnectRound, memory: LeaderMemory) -> None:
-        super().__init__(of, memory)
-        #: what is revoked because it was deleted, and nobody reports
+    def __init__(self, connect_round: ConnectRound, memory: LeaderMemory) -> None:
+        super().__init__(connect_round, memory)
+        #: deleted items that are revoked though no member reports them
         self.without_owner: list[list[Any]] = [[], []]
 
     def find_lost(self) -> None:
@@ -207,9 +209,9 @@ class _EarlierDraft(_Draft):
             for item in tasks_in_order(of_deleted[kind]) if kind else in_order(of_deleted[kind]):
                 member = owner.get(item)
                 (self.without_owner[kind] if member is None else self.revoke[kind][member]).append(item)
-        twice = [[] if self.of_round.laws.trusts_reports else self._more_than_once(kind) for kind in (0, 1)]
-        for member in self.names if any(twice) else ():
-            mine = [[item for item in twice[kind] if item in self.reported[kind][member]] for kind in (0, 1)]
+        repeats = [[] if self.of_round.laws.trusts_reports else self._more_than_once(kind) for kind in (0, 1)]
+        for member in self.names if any(repeats) else ():
+            mine = [[item for item in repeats[kind] if item in self.reported[kind][member]] for kind in (0, 1)]
             if any(mine):
                 for kind in (0, 1):
                     self.revoke[kind][member] = mine[kind]
@@ -223,10 +225,10 @@ class _EarlierDraft(_Draft):
         reports = Counter(chain.from_iterable(self.reported[kind][member] for member in self.names))
         if reports.total() == len(reports):
             return []
-        ordered: Callable[..., list[Any]] = copied_task_order if kind else copied_order
+        order: Callable[..., list[Any]] = copied_task_order if kind else copied_order
         last_first = list(reversed(reports))  # computeIfAbsent puts what is new first in its bin
-        found = [item for item in ordered(last_first, len(reports), GROWS) if reports[item] > 1]
-        return self.in_table_order(kind, ordered(found, len(found), GROWS))
+        repeats = [item for item in order(last_first, len(reports), GROWS) if reports[item] > 1]
+        return self.in_table_order(kind, order(repeats, len(repeats), GROWS))
 
     def balance(self) -> None:
         """Revoke what members have beyond their share if one has nothing and nothing was revoked before (step 8)."""
@@ -234,8 +236,8 @@ class _EarlierDraft(_Draft):
             self.revoked_before = bool(self.delay_ms)
             return
         sizes = [
-            {member: len(kind[member]) - given.get(member, 0) for member in self.names}
-            for kind, given in zip(self.next, self.given, strict=True)
+            {member: len(kind[member]) - given_counts.get(member, 0) for member in self.names}
+            for kind, given_counts in zip(self.next, self.given_counts, strict=True)
         ]
         busy = [member for member in self.names if any(kind[member] for kind in sizes)]
         self.revoked_before = False
@@ -245,12 +247,12 @@ class _EarlierDraft(_Draft):
             once = self.of_round.laws.repeats_count_once
             active = len(self.active[kind]) if once else sum(map(len, self.reported[kind].values()))
             low, extra = divmod(active, len(self.names))
-            left = low
+            remaining = low
             for member in busy:
                 size = sizes[kind][member]
                 if self.of_round.laws.lost_to_one:
-                    number = max(0, min(size - low, left))
-                    left -= number
+                    number = max(0, min(size - low, remaining))
+                    remaining -= number
                 else:
                     number = max(0, size - low - bool(extra))
                 self.revoke[kind][member] += self.next[kind][member][:number]
@@ -258,11 +260,12 @@ class _EarlierDraft(_Draft):
 
     def revocation(self) -> list[frozenset[Any]]:
         return [
-            frozenset(gone).union(*kind.values()) for kind, gone in zip(self.revoke, self.without_owner, strict=True)
+            frozenset(ownerless).union(*kind.values())
+            for kind, ownerless in zip(self.revoke, self.without_owner, strict=True)
         ]
 
-    def gone(self, revocation: Sequence[frozenset[Any]]) -> Sequence[frozenset[Any]]:
-        return [revoked | deleted for revoked, deleted in zip(revocation, self.deleted, strict=True)]
+    def released_items(self, revocation: Sequence[frozenset[Any]]) -> Sequence[frozenset[Any]]:
+        return [revoked_items | deleted for revoked_items, deleted in zip(revocation, self.deleted, strict=True)]
 
 
 def backoff_ms(attempt: int, max_delay_ms: int) -> int:

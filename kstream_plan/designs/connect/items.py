@@ -71,9 +71,9 @@ def copied_task_order(tasks: Sequence[ConnectorTask], length: int, java: int) ->
 
 def _bins_for(length: int, java: int) -> int:
     roughly = max(4 * length // 3 + 1, _LEAST_BINS)
-    needed = roughly if java < _JAVA_SIZES_EXACTLY else -(-4 * max(length, 12) // 3)
+    min_bins = roughly if java < _JAVA_SIZES_EXACTLY else -(-4 * max(length, 12) // 3)
     bins = 1
-    while bins < needed:
+    while bins < min_bins:
         bins *= 2
     return bins
 
@@ -89,9 +89,9 @@ def in_order(connectors: Iterable[str]) -> list[str]:
 
 def tasks_in_order(tasks: Iterable[ConnectorTask]) -> list[ConnectorTask]:
     """Sort tasks by connector, then number."""
-    listed = list(tasks)
-    place_of = {name: place for place, name in enumerate(in_order({name for name, _ in listed}))}
-    return sorted(listed, key=lambda task: (place_of[task[0]], task[1]))
+    task_list = list(tasks)
+    place_of = {name: place for place, name in enumerate(in_order({name for name, _ in task_list}))}
+    return sorted(task_list, key=lambda task: (place_of[task[0]], task[1]))
 
 
 def configured(task_counts: Mapping[str, int]) -> Items:
@@ -108,7 +108,7 @@ def configured_sets(task_counts: Mapping[str, int]) -> tuple[frozenset[str], fro
 def _configured(
     task_counts: tuple[tuple[str, int], ...],
 ) -> tuple[Items, tuple[frozenset[str], frozenset[ConnectorTask]]]:
-    """Remember the last answer: it is asked for in every round, and hardly ever changes."""
+    """Cache the last answer: every round needs it, and it hardly ever changes."""
     counts = dict(task_counts)
     connectors = in_order(counts)
     items = Items(tuple(connectors), tuple([(name, number) for name in connectors for number in range(counts[name])]))

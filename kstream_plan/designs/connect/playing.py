@@ -1,4 +1,4 @@
-"""A Connect group under the clock: rounds, what they stop and start, what nobody runs, and who joins again when."""
+"""A Connect group under the clock: rounds, what they stop and start, unassigned work, and when workers join again."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kstream_plan.designs.connect.cluster import SHIPPED, Rules
-from kstream_plan.designs.connect.connectors import changed, rejoining, with_their_tasks
-from kstream_plan.designs.connect.frozen import due_ms, joined, kept_until_ms, left, play
+from kstream_plan.designs.connect.connectors import apply_event, rejoining, with_their_tasks
+from kstream_plan.designs.connect.frozen import due_ms, join, kept_until_ms, leave, run_round
 from kstream_plan.designs.connect.laws import ConnectLaws, connect_laws_of
 from kstream_plan.model import GroupState, Holding, Holdings, Rates, Target, WorkId
 from kstream_plan.model.connect_group import ConnectGroup, all_items
@@ -47,10 +47,10 @@ _LEFT_UNASSIGNED = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Begins:
+class ConnectStart:
     """What a plan starts from; ``asks_now``: a rebalance starts now, else with what happens, or a delay that ends.
 
-    ``bounces``: those in which workers get settings of their own.
+    ``bounces``: restarts with settings of the worker's own.
     """
 
     group: ConnectGroup
@@ -60,13 +60,13 @@ class Begins:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectTurn(Turn):
-    """A round; ``after`` is the cluster once everybody has the answer."""
+    """A round; ``next_cluster`` is the cluster once everybody has the answer."""
 
-    after: ConnectGroup
+    next_cluster: ConnectGroup
 
 
-class ConnectPlay(Coordinator[ConnectTurn]):
-    """The leader decides, and everybody does as told within the round."""
+class ConnectCoordinator(Coordinator[ConnectTurn]):
+    """Coordinates one cluster: the leader decides, and all workers follow within the round."""
 
     def __init__(self, config: AssignmentConfig, rules: Rules) -> None:
         self._config = config
@@ -80,8 +80,8 @@ class ConnectPlay(Coordinator[ConnectTurn]):
     def last(self, state: GroupState) -> ConnectTurn | None:
         """Return the round before the plan, unless a rebalance starts now."""
         begins = state.memory
-        assert isinstance(begins, Begins)
-        self._stood_still = set(_unrun(state, state.holdings, begins.group))
+        assert isinstance(begins, ConnectStart)
+        self._stood_still = set(_unassigned_tasks(state, state.holdings, begins.group))
         self._bounces = begins.bounces
         if begins.asks_now:
             return None
@@ -91,26 +91,30 @@ class ConnectPlay(Coordinator[ConnectTurn]):
     def until_now(self, state: GroupState, _lapse: Lapse) -> GroupState:
         """Return the group as it was captured."""
         begins = state.memory
-        assert isinstance(begins, Begins)
+        assert isinstance(begins, ConnectStart)
         return replace(state, at_ms=0, memory=begins.group)
 
     def take(self, state: GroupState, at_ms: int, _trigger: Trigger, members: tuple[Step, ...]) -> ConnectTurn:
-        """Play the round that is due now."""
-        after = self._played(_cluster(state), at_ms)
-        held = holdings_of(state, after)
-        steps = [*members, *self._moved(state, after, held), *self._run_by_nobody(state, after, held, at_ms)]
-        return self._turn(state, after, at_ms, held, steps)
+        """Simulate the round that is due now."""
+        next_cluster = self._cluster_after_round(_cluster(state), at_ms)
+        holdings = holdings_of(state, next_cluster)
+        steps = [
+            *members,
+            *self._stops_and_starts(state, next_cluster, holdings),
+            *self._unassigned_steps(state, next_cluster, holdings, at_ms),
+        ]
+        return self._turn(state, next_cluster, at_ms, holdings, steps)
 
     def changes_nothing(self, turn: ConnectTurn) -> bool:
-        """Tell whether nobody stops or starts anything, and no delay begins, moves or ends."""
-        quiet = due_ms(turn.after) is None and due_ms(_cluster(turn.state)) is None
+        """Tell whether no work stops or starts, and no delay begins, moves or ends."""
+        quiet = due_ms(turn.next_cluster) is None and due_ms(_cluster(turn.state)) is None
         steps = (step for step in turn.steps if not _is_not_configured(step))
         return quiet and not any(steps) and tuple(turn.held) == tuple(turn.state.holdings)
 
     def next(self, turn: ConnectTurn, ahead: Ahead) -> Due | None:
-        """Say when somebody joins again: who has lost something at once, the others with a delay that ends."""
+        """Return when workers join again: those that lost something at once, the others when a delay ends."""
         del ahead
-        again_ms = due_ms(turn.after)
+        again_ms = due_ms(turn.next_cluster)
         if again_ms is None:
             return None
         if again_ms <= turn.at_ms:
@@ -118,15 +122,17 @@ class ConnectPlay(Coordinator[ConnectTurn]):
         return Due(again_ms, Trigger.DEADLINE)
 
     def later(self, turn: ConnectTurn, lapse: Lapse) -> GroupState:
-        """Return the group as the next round finds it; a round that is not told of was never played."""
+        """Return the group as the next round finds it; an idle round changes nothing."""
         if lapse.idle:
             return turn.state
-        return replace(turn.state, generation=turn.generation, at_ms=turn.at_ms, holdings=turn.held, memory=turn.after)
+        return replace(
+            turn.state, generation=turn.generation, at_ms=turn.at_ms, holdings=turn.held, memory=turn.next_cluster
+        )
 
     def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
-        """Let workers leave and join; settings count from now."""
+        """Apply joins and leaves; settings count from now."""
         self._remember(state)
-        found, steps = super().take_in(state, taking)
+        next_state, steps = super().take_in(state, taking)
         self._config = taking.config
         if isinstance(taking.change.event, ConfigChange):
             self._own_delay_ms.clear()
@@ -134,31 +140,35 @@ class ConnectPlay(Coordinator[ConnectTurn]):
         if self._rules.decide is SHIPPED.decide and self._max_delay_ms(cluster):
             steps = [_of_leader(step, cluster.leader) for step in steps]
         for departure in taking.change.left:
-            cluster = left(cluster, departure.process_id)
+            cluster = leave(cluster, departure.process_id)
         for arrival in taking.change.joined:
-            cluster = joined(cluster, arrival.instance.process_id, taking.at_ms)
+            cluster = join(cluster, arrival.instance.process_id, taking.at_ms)
             self._restarted(arrival.instance.process_id, taking.at_ms)
         if isinstance(taking.change.event, ConnectorEvent):
-            cluster = changed(cluster, taking.change.event)
+            cluster = apply_event(cluster, taking.change.event)
         leader = None if cluster.leader is None else taking.group.instance_index[cluster.leader]
-        return replace(found, memory=cluster, leader=leader), steps
+        return replace(next_state, memory=cluster, leader=leader), steps
 
     def waited_for(self, turn: ConnectTurn) -> tuple[WorkId, ...]:
-        """Return what nobody runs."""
-        return tuple(turn.state.group.tasks[task].task_id for task in _unrun(turn.state, turn.held, turn.after))
+        """Return the unassigned work."""
+        return tuple(
+            turn.state.group.tasks[task].task_id for task in _unassigned_tasks(turn.state, turn.held, turn.next_cluster)
+        )
 
     def ended(self, turn: ConnectTurn, verdict: Verdict, rates: Rates) -> Ending:
-        """Say that it does not settle where something runs nowhere, and no rebalance comes by itself."""
-        unrun = self.waited_for(turn)
-        if verdict.kind == "settled" and unrun:
-            cause = Cause(CauseCode.LEFT_UNASSIGNED, unrun[0], turn.after.leader or "", _LEFT_UNASSIGNED)
-            verdict = Verdict("stuck", unrun, "connectors and tasks stay unassigned", cause)
+        """Return "stuck" where work is unassigned and no rebalance comes by itself."""
+        unassigned_work = self.waited_for(turn)
+        if verdict.kind == "settled" and unassigned_work:
+            cause = Cause(
+                CauseCode.LEFT_UNASSIGNED, unassigned_work[0], turn.next_cluster.leader or "", _LEFT_UNASSIGNED
+            )
+            verdict = Verdict("stuck", unassigned_work, "connectors and tasks stay unassigned", cause)
         return super().ended(turn, verdict, rates)
 
     def _restarted(self, process_id: str, at_ms: int) -> None:
-        """Let a worker that joins have the delay and the release that it was restarted with."""
+        """Record the delay and the release that a joining worker was restarted with."""
         for bounce in self._bounces:
-            ids = [of.process_id for of in bounce.new_instances] or bounce.process_ids
+            ids = [instance.process_id for instance in bounce.new_instances] or bounce.process_ids
             if process_id in ids and bounce.at_ms <= at_ms:
                 settings = dict(bounce.settings)
                 if (delay_ms := settings.get("scheduled_rebalance_max_delay_ms")) is not None:
@@ -167,12 +177,12 @@ class ConnectPlay(Coordinator[ConnectTurn]):
                     self._own_laws[process_id] = connect_laws_of(str(release))
 
     def _max_delay_ms(self, group: ConnectGroup) -> int:
-        """Return the delay of who leads: the leading worker's own setting counts."""
+        """Return the leader's delay: its own setting counts."""
         usual_ms = self._config.scheduled_rebalance_max_delay_ms or 0
         return self._own_delay_ms.get(group.leader or "", usual_ms)
 
     def _rules_of(self, group: ConnectGroup) -> Rules:
-        """Return the rules of who leads: those of its own release count; drafts have none."""
+        """Return the leader's rules: those of its own release count; drafts have none."""
         if self._rules.decide is not SHIPPED.decide:
             return self._rules
         return self._rules._replace(laws=self._own_laws.get(group.leader or "", self._rules.laws))
@@ -182,54 +192,62 @@ class ConnectPlay(Coordinator[ConnectTurn]):
         return at_ms + self._config.heartbeat_interval_ms
 
     def _remember(self, state: GroupState) -> None:
-        """Remember who runs what, to tell from where it comes later."""
+        """Remember the owners, to tell later where work comes from."""
         group = state.group
-        for consumer, held in enumerate(state.holdings):
-            self._owners.update(dict.fromkeys(held.active, _seat(state, consumer)))
-        self._owners = {task: of for task, of in self._owners.items() if of[:2] in group.consumer_index}
+        for consumer, holding in enumerate(state.holdings):
+            self._owners.update(dict.fromkeys(holding.active, _seat(state, consumer)))
+        self._owners = {task: owner for task, owner in self._owners.items() if owner[:2] in group.consumer_index}
 
-    def _played(self, group: ConnectGroup, at_ms: int) -> ConnectGroup:
-        """Return the cluster after a round that is played now."""
-        after, _ = play(with_their_tasks(group), self._rules_of(group), self._max_delay_ms(group), at_ms)
-        return rejoining(after, at_ms)
+    def _cluster_after_round(self, group: ConnectGroup, at_ms: int) -> ConnectGroup:
+        """Return the cluster after a round now."""
+        next_cluster, _ = run_round(with_their_tasks(group), self._rules_of(group), self._max_delay_ms(group), at_ms)
+        return rejoining(next_cluster, at_ms)
 
-    def _moved(self, state: GroupState, after_round: ConnectGroup, held: Sequence[Holding]) -> list[Step]:
+    def _stops_and_starts(
+        self, state: GroupState, next_cluster: ConnectGroup, holdings: Sequence[Holding]
+    ) -> list[Step]:
         """Return what stops, then what starts."""
         self._remember(state)
         group, stops, starts = state.group, list[Step](), list[Step]()
-        absent = _absent(state, after_round)
-        for consumer, (before, after) in enumerate(zip(state.holdings, held, strict=True)):
-            had, has, seat = {*before.active}, {*after.active}, _seat(state, consumer)
-            for task in sorted(had - has):
-                why = _NOT_CONFIGURED if task in absent else _MOVES_AWAY
-                stops.append(Revoke(group.tasks[task].task_id, seat, why))
-            for task in sorted(has - had):
+        absent = _absent(state, next_cluster)
+        for consumer, (previous, current) in enumerate(zip(state.holdings, holdings, strict=True)):
+            previous_tasks, current_tasks, seat = {*previous.active}, {*current.active}, _seat(state, consumer)
+            for task in sorted(previous_tasks - current_tasks):
+                reason = _NOT_CONFIGURED if task in absent else _MOVES_AWAY
+                stops.append(Revoke(group.tasks[task].task_id, seat, reason))
+            for task in sorted(current_tasks - previous_tasks):
                 owner = self._owners.get(task)
-                from_ = owner if owner is not None and owner[:2] in group.consumer_index and owner != seat else None
-                why = _STOOD_STILL if task in self._stood_still else _LEAST_LOADED
-                starts.append(HandOver(group.tasks[task].task_id, from_, seat, True, 0, why))
-            self._stood_still -= has
+                from_seat = owner if owner is not None and owner[:2] in group.consumer_index and owner != seat else None
+                reason = _STOOD_STILL if task in self._stood_still else _LEAST_LOADED
+                starts.append(HandOver(group.tasks[task].task_id, from_seat, seat, True, 0, reason))
+            self._stood_still -= current_tasks
         return [*stops, *starts]
 
-    def _run_by_nobody(self, state: GroupState, after: ConnectGroup, held: Sequence[Holding], at_ms: int) -> list[Step]:
-        """Return what nobody runs after the round: until one that follows at once, or until the delay ends."""
-        unrun, steps = _unrun(state, held, after), list[Step]()
-        absent = sorted(_absent(state, after).difference(*(of.active for of in held)))
+    def _unassigned_steps(
+        self, state: GroupState, next_cluster: ConnectGroup, holdings: Sequence[Holding], at_ms: int
+    ) -> list[Step]:
+        """Return the steps on unassigned work: until a follow-up, or until the delay ends."""
+        unassigned_tasks, steps = _unassigned_tasks(state, holdings, next_cluster), list[Step]()
+        absent = sorted(_absent(state, next_cluster).difference(*(holding.active for holding in holdings)))
         if absent:
             names = tuple(state.group.tasks[task].task_id for task in absent)
             steps.append(NobodyRuns(names, None, _NOT_CONFIGURED))
-        again_ms = due_ms(after)
-        if not unrun:
+        again_ms = due_ms(next_cluster)
+        if not unassigned_tasks:
             return steps
-        stopped = {task for before in state.holdings for task in before.active}
+        stopped_tasks = {task for holding in state.holdings for task in holding.active}
         at_once = again_ms is not None and again_ms <= at_ms
-        delay_ms = kept_until_ms(after)
-        kept = [] if delay_ms is None or delay_ms <= at_ms else [task for task in unrun if task not in stopped]
-        others = sorted(set(unrun) - set(kept))
+        delay_ms = kept_until_ms(next_cluster)
+        reserved_tasks = (
+            []
+            if delay_ms is None or delay_ms <= at_ms
+            else [task for task in unassigned_tasks if task not in stopped_tasks]
+        )
+        other_tasks = sorted(set(unassigned_tasks) - set(reserved_tasks))
         until_ms = self._followed_up_ms(at_ms) if at_once else again_ms
         for tasks, to_ms, code in (
-            (others, until_ms, ReasonCode.DEALT_OUT_NEXT),
-            (kept, delay_ms, ReasonCode.KEPT_FOR_RETURN),
+            (other_tasks, until_ms, ReasonCode.DEALT_OUT_NEXT),
+            (reserved_tasks, delay_ms, ReasonCode.KEPT_FOR_RETURN),
         ):
             if tasks:
                 names = tuple(state.group.tasks[task].task_id for task in tasks)
@@ -237,35 +255,44 @@ class ConnectPlay(Coordinator[ConnectTurn]):
         return steps
 
     def _turn(
-        self, state: GroupState, after: ConnectGroup, at_ms: int, held: Sequence[Holding], steps: Sequence[Step]
+        self,
+        state: GroupState,
+        next_cluster: ConnectGroup,
+        at_ms: int,
+        holdings: Sequence[Holding],
+        steps: Sequence[Step],
     ) -> ConnectTurn:
-        started = any(isinstance(step, HandOver) for step in steps)
-        unrun, is_last = _unrun(state, held, after), due_ms(after) is None
-        settled = is_last and not unrun
-        in_the_end = self._played(after, self._followed_up_ms(at_ms)) if is_last and unrun else after
-        end = tuple(held) if settled else holdings_of(state, self._in_the_end(in_the_end))
+        any_start = any(isinstance(step, HandOver) for step in steps)
+        unassigned_tasks, is_last = _unassigned_tasks(state, holdings, next_cluster), due_ms(next_cluster) is None
+        settles = is_last and not unassigned_tasks
+        in_the_end = (
+            self._cluster_after_round(next_cluster, self._followed_up_ms(at_ms))
+            if is_last and unassigned_tasks
+            else next_cluster
+        )
+        end = tuple(holdings) if settles else holdings_of(state, self._in_the_end(in_the_end))
         return ConnectTurn(
             at_ms=at_ms,
             state=state,
-            generation=after.generation,
-            decided=Holdings.of(state.group, held),
-            held=Holdings.of(state.group, held),
-            target=Target(tuple(of.active for of in end), ((),) * len(end)),
+            generation=next_cluster.generation,
+            decided=Holdings.of(state.group, holdings),
+            held=Holdings.of(state.group, holdings),
+            target=Target(tuple(holding.active for holding in end), ((),) * len(end)),
             steps=tuple(steps),
-            phases=(Phase.CUT_OVER,) * started + (Phase.SETTLED,) * settled,
-            queued=len(unrun),
-            after=after,
+            phases=(Phase.CUT_OVER,) * any_start + (Phase.SETTLED,) * settles,
+            queued=len(unassigned_tasks),
+            next_cluster=next_cluster,
         )
 
     def _in_the_end(self, group: ConnectGroup) -> ConnectGroup:
-        """Return the cluster once it has settled, if nobody comes or goes."""
+        """Return the cluster once it has settled, without further joins and leaves."""
         at_ms = None
         for _ in range(_MOST_ROUNDS):
             again_ms = due_ms(group)
             if again_ms is None:
                 break
             at_ms = again_ms if at_ms is None or again_ms > at_ms else self._followed_up_ms(at_ms)
-            group = self._played(group, at_ms)
+            group = self._cluster_after_round(group, at_ms)
         return group
 
 
@@ -285,16 +312,16 @@ def _cluster(state: GroupState) -> ConnectGroup:
 
 
 def _absent(state: GroupState, cluster: ConnectGroup) -> set[int]:
-    """Return what of all that is ever configured is not now."""
+    """Return the work that is configured at some time, but not now."""
     number = state.group.task_index_by_text
     if len(number) == sum(1 + tasks for _, tasks in cluster.task_counts):
         return set()
     return {*range(len(number))}.difference(number[name] for name in all_items(cluster.task_counts).names())
 
 
-def _unrun(state: GroupState, held: Sequence[Holding], cluster: ConnectGroup) -> list[int]:
-    """Return what nobody runs of what is configured."""
-    run = _absent(state, cluster).union(*(of.active for of in held))
+def _unassigned_tasks(state: GroupState, holdings: Sequence[Holding], cluster: ConnectGroup) -> list[int]:
+    """Return the configured work that nobody runs."""
+    run = _absent(state, cluster).union(*(holding.active for holding in holdings))
     return [task for task in range(len(state.group.tasks)) if task not in run]
 
 
@@ -303,7 +330,7 @@ def _is_not_configured(step: Step) -> bool:
 
 
 def _of_leader(step: Step, leader: str | None) -> Step:
-    """Return that a worker left; of the leader what follows from it."""
+    """Return the step that a worker left; the leader's has its own reason."""
     if isinstance(step, MemberLeft) and step.process_id == leader:
         return replace(step, reason=_LEADER_LEFT)
     return step

@@ -1,4 +1,4 @@
-"""Design I of incremental cooperative rebalancing, and what it shares with those that build on it."""
+"""Design I of incremental cooperative rebalancing, and what the designs that build on it share."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class ConnectDesign1(Connect):
         return DESIGN_1
 
     def remembering(self, group: ConnectGroup) -> ConnectGroup:
-        """Let the group know what is run, and what the leader knows to be lost, for which a delay may run."""
+        """Let the group know the running items, and the leader's lost ones, for which a delay may run."""
         leader = next(worker for worker in group.workers if worker.member_id == group.leader)
         items = (leader.memory.previous, *(worker.held for worker in group.workers))
-        known = frozenset(item for held in items for kind in held for item in kind)
-        shared = GroupMemory(known=known, deadline_ms=leader.memory.scheduled_at_ms)
-        return replace(without_memory(group), shared=shared)
+        known_items = frozenset(item for item_sets in items for kind in item_sets for item in kind)
+        group_memory = GroupMemory(known=known_items, deadline_ms=leader.memory.scheduled_at_ms)
+        return replace(without_memory(group), shared=group_memory)
 
-    def assumptions(self, played: Played) -> tuple[Note, ...]:
-        """Say that nothing of it was released as it is."""
+    def assumptions(self, run: Played) -> tuple[Note, ...]:
+        """Return the note that the design was never released."""
         message = "This design is in no release: weigh it, do not expect it"
-        return (Note("never-released", message), *Connect.assumptions(self, played))
+        return (Note("never-released", message), *Connect.assumptions(self, run))

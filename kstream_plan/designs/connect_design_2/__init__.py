@@ -1,1 +1,1 @@
-"""Design II of incremental cooperative rebalancing: what is lost waits for who may come back."""
+"""Design II of incremental cooperative rebalancing: lost work waits for workers that may come back."""

@@ -1,4 +1,4 @@
-"""Design II's decision: as Design I's, but what is lost waits until a deadline that the whole group remembers."""
+"""Design II's decision: as Design I's, but lost items wait until a deadline that the whole group remembers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from kstream_plan.designs.connect_design_1.decision import StatelessDraft
 from kstream_plan.model.connect_group import GroupMemory
 
 
-class Taken(NamedTuple):
-    """What is taken away in a round, after how long the next one comes, and when more may be taken away."""
+class RevocationStep(NamedTuple):
+    """What a round revokes, the delay until the next one, and when more may be revoked."""
 
     surplus: Surplus
     delay_ms: int = 0
@@ -29,39 +29,41 @@ class Deferred:
     delay_ms: int | None = None
     defer_join: bool = False
 
-    def decide(self, of: ConnectRound, memory: LeaderMemory) -> ConnectAnswer:
+    def decide(self, connect_round: ConnectRound, memory: LeaderMemory) -> ConnectAnswer:
         """Decide one round."""
-        if of.behind:
-            return not_decided(of, memory)
-        draft, known = StatelessDraft(of), of.shared.known
-        lost = [[item for item in items if item in known] for items in draft.free]
-        others = [[item for item in items if item not in known] for items in draft.free]
+        if connect_round.leader_is_behind:
+            return not_decided(connect_round, memory)
+        draft, known_items = StatelessDraft(connect_round), connect_round.group_memory.known
+        lost_items = [[item for item in items if item in known_items] for items in draft.free]
+        new_items = [[item for item in items if item not in known_items] for items in draft.free]
         surplus = draft.surplus()
         deadline_ms = None
-        if any(lost) or (self.defer_join and any(surplus)):
-            deadline_ms = of.shared.deadline_ms
+        if any(lost_items) or (self.defer_join and any(surplus)):
+            deadline_ms = connect_round.group_memory.deadline_ms
             if deadline_ms is None:
-                deadline_ms = of.now_ms + (of.max_delay_ms if self.delay_ms is None else self.delay_ms)
-        if deadline_ms is not None and of.now_ms < deadline_ms:
-            taken = Taken(({}, {}), deadline_ms - of.now_ms, of.shared.next_step_ms)
-            waiting, placed = lost, others
+                deadline_ms = connect_round.now_ms + (
+                    connect_round.max_delay_ms if self.delay_ms is None else self.delay_ms
+                )
+        if deadline_ms is not None and connect_round.now_ms < deadline_ms:
+            step = RevocationStep(({}, {}), deadline_ms - connect_round.now_ms, connect_round.group_memory.next_step_ms)
+            waiting_items, placed = lost_items, new_items
         else:
             deadline_ms = None
-            taken = self.taken(surplus, of)
-            waiting, placed = [[], []], [[*new, *old] for new, old in zip(others, lost, strict=True)]
-        draft.take_first(taken.surplus)
+            step = self.revocation_step(surplus, connect_round)
+            waiting_items, placed = [[], []], [[*new, *old] for new, old in zip(new_items, lost_items, strict=True)]
+        draft.take_first(step.surplus)
         draft.give(placed)
         return draft.answer(
             memory,
-            # who has lost something joins again at once, and with it all
-            0 if any(items for kind in draft.revoke for items in kind.values()) else taken.delay_ms,
-            shared=GroupMemory(
-                known=frozenset(chain(*waiting, *(items for kind in draft.next for items in kind.values()))),
+            # a worker that lost items joins again at once, and with it all
+            0 if any(items for kind in draft.revoke for items in kind.values()) else step.delay_ms,
+            group_memory=GroupMemory(
+                known=frozenset(chain(*waiting_items, *(items for kind in draft.next for items in kind.values()))),
                 deadline_ms=deadline_ms,
-                next_step_ms=taken.next_step_ms,
+                next_step_ms=step.next_step_ms,
             ),
         )
 
-    def taken(self, surplus: Surplus, _of: ConnectRound) -> Taken:
-        """Return what is taken away when nothing waits: all that is too much."""
-        return Taken(surplus)
+    def revocation_step(self, surplus: Surplus, _connect_round: ConnectRound) -> RevocationStep:
+        """Return the step when nothing waits: the whole surplus is revoked."""
+        return RevocationStep(surplus)

@@ -12,10 +12,10 @@ from kstream_plan.designs.connect_design_2.decision import Deferred
 
 @dataclass(frozen=True, slots=True)
 class ConnectDesign2(ConnectDesign1):
-    """Deferred resolution of imbalance: what is lost waits for ``delay_ms``, whoever leads.
+    """Deferred resolution of imbalance: lost work waits for ``delay_ms``, under any leader.
 
-    ``delay_ms``: ``None`` for ``scheduled.rebalance.max.delay.ms``. ``defer_join``: what members have too much of when
-    somebody joins waits as long.
+    ``delay_ms``: ``None`` for ``scheduled.rebalance.max.delay.ms``. ``defer_join``: surplus work waits as long
+    when a worker joins.
     """
 
     delay_ms: int | None = None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kstream_plan.designs.connect.draft import ConnectRound, Surplus
-from kstream_plan.designs.connect_design_2.decision import Deferred, Taken
+from kstream_plan.designs.connect_design_2.decision import Deferred, RevocationStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,18 +16,18 @@ class Stepwise(Deferred):
     step: int
     pause_ms: int
 
-    def taken(self, surplus: Surplus, of: ConnectRound) -> Taken:
-        """Return what is taken away when nothing waits: the first of what is too much, unless it is too early."""
-        next_step_ms = of.shared.next_step_ms
-        if next_step_ms is not None and of.now_ms < next_step_ms:
-            return Taken(({}, {}), next_step_ms - of.now_ms, next_step_ms)
+    def revocation_step(self, surplus: Surplus, connect_round: ConnectRound) -> RevocationStep:
+        """Return the step when nothing waits: the first of the surplus is revoked, unless it is too early."""
+        next_step_ms = connect_round.group_memory.next_step_ms
+        if next_step_ms is not None and connect_round.now_ms < next_step_ms:
+            return RevocationStep(({}, {}), next_step_ms - connect_round.now_ms, next_step_ms)
         first = [self._first(kind) for kind in surplus]
-        return Taken(first, next_step_ms=None if first == [*surplus] else of.now_ms + self.pause_ms)
+        return RevocationStep(first, next_step_ms=None if first == [*surplus] else connect_round.now_ms + self.pause_ms)
 
     def _first(self, surplus: Mapping[str, int]) -> dict[str, int]:
-        left, found = self.step, {}
+        remaining, counts = self.step, {}
         for member, number in surplus.items():
-            if left:
-                found[member] = min(number, left)
-                left -= found[member]
-        return found
+            if remaining:
+                counts[member] = min(number, remaining)
+                remaining -= counts[member]
+        return counts

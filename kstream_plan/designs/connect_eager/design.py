@@ -17,11 +17,11 @@ from kstream_plan.plans.design import Played
 
 @dataclass(frozen=True, slots=True)
 class ConnectEager(Connect):
-    """Workers that stop everything before they join, and get what is dealt out anew: ``connect.protocol=eager``."""
+    """Workers that stop everything before they join, and get what is dealt out then: ``connect.protocol=eager``."""
 
     name: ClassVar[str] = "connect-eager"
     differs_by_release: ClassVar[bool] = False
-    how: ClassVar[str] = "connect.protocol=eager"
+    behaviour: ClassVar[str] = "connect.protocol=eager"
     assignor: ClassVar[str] = "eager"
     protocol: ClassVar[str] = "eager"
 
@@ -31,19 +31,19 @@ class ConnectEager(Connect):
         return EAGER
 
     def remembering(self, group: ConnectGroup) -> ConnectGroup:
-        """Return the same: nobody remembers anything."""
+        """Return the group without memory: no worker remembers anything."""
         return without_memory(group)
 
     def stopping(self, group: Group) -> frozenset[int]:
-        """Return all: who joins has given up everything."""
+        """Return all consumers: a worker gives up everything before it joins."""
         return frozenset(range(len(group.consumer_ids)))
 
-    def assumptions(self, played: Played) -> tuple[Note, ...]:
-        """Say that everything stops at every rebalance, and for how long."""
-        notes = Connect.assumptions(self, played)
-        if not played.rounds:
+    def assumptions(self, run: Played) -> tuple[Note, ...]:
+        """Return the note that everything stops at every rebalance, and for how long."""
+        notes = Connect.assumptions(self, run)
+        if not run.rounds:
             return notes
-        heartbeat_ms = played.snapshot.config.heartbeat_interval_ms
+        heartbeat_ms = run.snapshot.config.heartbeat_interval_ms
         message = (
             f"All workers stop all connectors and tasks at every rebalance, for {duration(heartbeat_ms)}: the eager "
             "protocol. That is the time of the heartbeat; stopping and starting take as long as the connectors do"

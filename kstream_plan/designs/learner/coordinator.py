@@ -12,9 +12,9 @@ from typing import NamedTuple
 from kstream_plan.assignors.threads.split import split
 from kstream_plan.designs.learner import disks
 from kstream_plan.designs.learner.decision import LearnerDecision, decide
-from kstream_plan.designs.learner.memory import Remembered, remembered_of, reported_by
+from kstream_plan.designs.learner.memory import LearnerMemory, memory_of, reported_by
 from kstream_plan.designs.learner.reported import LearnerSettings
-from kstream_plan.designs.learner.roles import Given, Roles
+from kstream_plan.designs.learner.roles import Roles, RoundAssignment
 from kstream_plan.designs.learner.round_steps import learned_tasks, steps_of
 from kstream_plan.model import Assignment, Copy, Group, GroupState, Holding, Holdings, Instance, Rates, Target, WorkId
 from kstream_plan.model.scenario import Leave
@@ -46,7 +46,7 @@ _SCALE_DOWN, _MEMBERSHIP = Reason(ReasonCode.SCALE_DOWN), Reason(ReasonCode.MEMB
 class LearnerTurn(Turn):
     """A round; ``memory`` and the ``copies`` that it changes are as after it; ``next_at_once``: another one follows."""
 
-    memory: Remembered
+    memory: LearnerMemory
     copies: Mapping[int, tuple[Copy, ...]]
     next_at_once: bool
 
@@ -55,8 +55,8 @@ class _Last(NamedTuple):
     """What the round before gave a group, and what everybody holds from then on."""
 
     group: Group
-    given: Given
-    held: Holdings
+    round_assignment: RoundAssignment
+    holdings: Holdings
     roles: Roles
 
 
@@ -75,18 +75,18 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         self._reseated: frozenset[int] = frozenset()
 
     def last(self, state: GroupState) -> LearnerTurn | None:
-        """Return the round before the plan, of a group of this kind: what it began goes on."""
-        if not isinstance(state.memory, Remembered) or state.memory.guessed:
+        """Return the round before the plan, of a group of this kind: its learners go on."""
+        if not isinstance(state.memory, LearnerMemory) or state.memory.guessed:
             return None
-        held, at_ms = Holdings.of(state.group, state.holdings), state.at_ms
+        holdings, at_ms = Holdings.of(state.group, state.holdings), state.at_ms
         return LearnerTurn(
             at_ms=at_ms,
             state=state,
             generation=state.generation,
-            decided=held,
-            held=held,
+            decided=holdings,
+            held=holdings,
             target=Target((), ()),
-            queued=sum(len(of.warmup) for of in held.stateful),
+            queued=sum(len(holding.warmup) for holding in holdings.stateful),
             memory=state.memory,
             copies={},
             next_at_once=False,
@@ -94,46 +94,46 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
 
     def until_now(self, state: GroupState, lapse: Lapse) -> GroupState:
         """Let copies restore that were reported before now."""
-        memory = remembered_of(state)
-        found = replace(state, memory=memory)
+        memory = memory_of(state)
+        next_state = replace(state, memory=memory)
         self._rates = lapse.spans[-1].rates if lapse.spans else self._rates
         if lapse.to_ms == lapse.from_ms:
-            return found
-        copies, waiting = disks.restored(found, {}, lapse.spans)
-        return replace(found.with_copies(copies), waiting=waiting)
+            return next_state
+        copies, unprocessed_input = disks.restore_copies(next_state, {}, lapse.spans)
+        return replace(next_state.with_copies(copies), waiting=unprocessed_input)
 
     def take(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> LearnerTurn:
-        """Play the round that is due."""
-        memory = remembered_of(state)
-        state = disks.cleaned(state, at_ms, self._config.state_cleanup_delay_ms)
+        """Simulate the round that is due."""
+        memory = memory_of(state)
+        state = disks.delete_expired(state, at_ms, self._config.state_cleanup_delay_ms)
         roles = self._roles(state.group, state.holdings)
         if trigger is Trigger.LEARNER_READY:
-            state = self._told_ready(state, roles, memory)
+            state = self._mark_ready(state, roles, memory)
         reported = reported_by(state, roles, memory, at_ms)
         decision = decide(reported, memory.by_index(state.group), self._settings())
         ids = [instance.process_id for instance in state.group.instances]
-        # a new leader never saw who is absent: gone, too, though it has not removed them
+        # a new leader never saw absent members: they are gone, too, though it has not removed them
         removed = [ids[instance] for instance in sorted(reported.members - decision.memory.last_members)]
-        after = memory.after(decision.memory, state.group, removed)
-        steps = [*members, *_leaving_steps(memory, after)]
-        stopped = learned_tasks(state.group, roles)
-        if stopped:
-            steps.append(StopLearned(stopped, Reason(ReasonCode.OWNER_MUST_REVOKE)))
+        next_memory = memory.after_round(decision.memory, state.group, removed)
+        steps = [*members, *_leaving_steps(memory, next_memory)]
+        stopped_tasks = learned_tasks(state.group, roles)
+        if stopped_tasks:
+            steps.append(StopLearned(stopped_tasks, Reason(ReasonCode.OWNER_MUST_REVOKE)))
         steps += [MemberLeft(process_id, at_ms, _SCALE_DOWN) for process_id in removed]
-        found, instances, target, held = self._divided(state, roles, decision, removed, at_ms)
-        steps += steps_of(found, tuple(held), decision, self._config.acceptable_recovery_lag)
+        next_state, instances, target, holdings = self._divided(state, roles, decision, removed, at_ms)
+        steps += steps_of(next_state, tuple(holdings), decision, self._config.acceptable_recovery_lag)
         turn = LearnerTurn(
             at_ms=at_ms,
-            state=found,
-            generation=found.generation + 1,
-            decided=held,
-            held=held,
+            state=next_state,
+            generation=next_state.generation + 1,
+            decided=holdings,
+            held=holdings,
             target=target,
             steps=tuple(steps),
             decided_of=instances,
-            queued=sum(len(of.warmup) for of in instances.stateful),
-            memory=after,
-            copies=disks.seated(found, held, at_ms),
+            queued=sum(len(holding.warmup) for holding in instances.stateful),
+            memory=next_memory,
+            copies=disks.reseat_copies(next_state, holdings, at_ms),
             next_at_once=decision.next_at_once,
         )
         return replace(turn, phases=self._phases(turn))
@@ -141,46 +141,51 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
     def _divided(
         self, state: GroupState, roles: Roles, decision: LearnerDecision, removed: Sequence[str], at_ms: int
     ) -> tuple[GroupState, Holdings, Target, Holdings]:
-        """Return the group without who has gone, what its instances get, the target, and what its consumers get."""
+        """Return the group without removed instances, its instances' holdings, the target, its consumers' holdings."""
         last = self._last if self._last is not None and self._last.group is state.group else None
-        given = Given.of(state.group, decision, None if last is None else last.given)
-        found, instances, target = _without(state, removed, given, at_ms)
-        held = self._split(found, instances)
+        round_assignment = RoundAssignment.from_decision(
+            state.group, decision, None if last is None else last.round_assignment
+        )
+        next_state, instances, target = _remove_instances(state, removed, round_assignment, at_ms)
+        holdings = self._split(next_state, instances)
         self._last = None
         if not removed:
-            roles = roles.after(decision, Holdings.of(state.group, state.holdings), held)
-            self._last = _Last(state.group, given, held, roles)
-        return found, instances, target, held
+            roles = roles.after_decision(decision, Holdings.of(state.group, state.holdings), holdings)
+            self._last = _Last(state.group, round_assignment, holdings, roles)
+        return next_state, instances, target, holdings
 
     def _roles(self, group: Group, holdings: Sequence[Holding]) -> Roles:
-        """Say who runs and learns what is held; of what the last round left everybody with that is known already."""
+        """Return who runs and learns each task; for the last round's holdings it is known already."""
         last = self._last
-        if last is not None and last.group is group and last.held is holdings:
+        if last is not None and last.group is group and last.holdings is holdings:
             return last.roles
-        return Roles.of(group, holdings)
+        return Roles.from_holdings(group, holdings)
 
     def _split(self, state: GroupState, instances: Holdings) -> Holdings:
         """Split over the consumers what each instance is to hold; where nothing has changed, as in the last round."""
         previous = self._previous if self._previous is not None and self._previous[0].group is state.group else None
-        held = split(state, instances, previous, self._reseated)
-        nowhere = Target((), ())
-        self._previous = state, Assignment(instances=instances, consumers=held, probing_rebalance=False, target=nowhere)
-        return held
+        holdings = split(state, instances, previous, self._reseated)
+        no_target = Target((), ())
+        self._previous = (
+            state,
+            Assignment(instances=instances, consumers=holdings, probing_rebalance=False, target=no_target),
+        )
+        return holdings
 
     def changes_nothing(self, turn: LearnerTurn) -> bool:
         """Tell whether the group would be the same without this round, and nothing is under way."""
         return not turn.steps and not self._goes_on(turn)
 
     def next(self, turn: LearnerTurn, ahead: Ahead) -> Due | None:
-        """Say when the next round comes: standbys at once, a learner when it is ready, the end of a deadline."""
+        """Return when the next round comes: for standbys at once, for a ready learner, or at a deadline."""
         if turn.next_at_once:
             return Due(turn.at_ms, Trigger.FOLLOW_UP)
         self._rates = ahead(turn.at_ms + 1)[0].rates
-        due = [Due(at_ms, Trigger.DEADLINE) for _, at_ms in turn.memory.leaving]
+        due = [Due(at_ms, Trigger.DEADLINE) for _, at_ms in turn.memory.leaving_deadlines]
         ready_ms = self._ready_ms(turn, ahead)
         if ready_ms is not None:
             due.append(Due(ready_ms, Trigger.LEARNER_READY))
-        return min(due, key=lambda one: (one.at_ms, one.trigger is Trigger.DEADLINE), default=None)
+        return min(due, key=lambda rebalance: (rebalance.at_ms, rebalance.trigger is Trigger.DEADLINE), default=None)
 
     def later(self, turn: LearnerTurn, lapse: Lapse) -> GroupState:
         """Let copies restore and fall behind."""
@@ -189,41 +194,53 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         state = turn.state
         self._reseated = frozenset({copy.instance for of_task in turn.copies.values() for copy in of_task})
         spans = _without_absent(lapse.spans, state.group, turn.memory)
-        copies, waiting = disks.restored(state, turn.copies, spans)
-        after = state.followed_by(at_ms=lapse.from_ms, holdings=turn.held, copies=copies, revoked={}, waiting=waiting)
-        return after.remembering(turn.memory)
+        copies, unprocessed_input = disks.restore_copies(state, turn.copies, spans)
+        next_state = state.followed_by(
+            at_ms=lapse.from_ms, holdings=turn.held, copies=copies, revoked={}, waiting=unprocessed_input
+        )
+        return next_state.remembering(turn.memory)
 
     def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
-        """Let members come and go; who announces that it leaves, or is a static member, stays one until it is empty."""
+        """Apply joins and leaves; a static member, or one that announces its leave, stays one until it is empty."""
         self._config, self._previous = taking.config, None
-        memory, change = remembered_of(state), taking.change
-        back = [one for one in change.joined if one.instance.process_id in memory.going]
+        memory, change = memory_of(state), taking.change
+        returns = [arrival for arrival in change.joined if arrival.instance.process_id in memory.departing_ids]
         leaves = isinstance(change.event, Leave)
         announces = isinstance(change.event, Leave) and change.event.announced
-        kept = [
-            one for one in change.left if announces or (not leaves and _instance(state.group, one.process_id).is_static)
+        kept_departures = [
+            departure
+            for departure in change.left
+            if announces or (not leaves and _instance(state.group, departure.process_id).is_static)
         ]
-        memory = memory.without([one.instance.process_id for one in back])
+        memory = memory.forget([arrival.instance.process_id for arrival in returns])
         if announces:
-            memory = replace(memory, announced=(*memory.announced, *(one.process_id for one in kept)))
+            memory = replace(
+                memory, announced=(*memory.announced, *(departure.process_id for departure in kept_departures))
+            )
         else:
-            memory = replace(memory, absent=(*memory.absent, *((one.process_id, one.stopped_at_ms) for one in kept)))
+            memory = replace(
+                memory,
+                absent=(
+                    *memory.absent,
+                    *((departure.process_id, departure.stopped_at_ms) for departure in kept_departures),
+                ),
+            )
         change = replace(
             change,
-            left=tuple(one for one in change.left if one not in kept),
-            joined=tuple(one for one in change.joined if one not in back),
+            left=tuple(departure for departure in change.left if departure not in kept_departures),
+            joined=tuple(arrival for arrival in change.joined if arrival not in returns),
         )
-        staying = [of for of in state.group.instances if of.process_id in memory.going]
-        members = {of.process_id: of for of in (*staying, *taking.group.instances)}
+        staying = [instance for instance in state.group.instances if instance.process_id in memory.departing_ids]
+        members = {instance.process_id: instance for instance in (*staying, *taking.group.instances)}
         group = taking.group
         if len(members) > len(group.instances):
             group = Group.of(group.application_id, list(group.tasks), list(members.values()))
-        arrived = {one.instance.process_id for one in change.joined}
+        arrived = {arrival.instance.process_id for arrival in change.joined}
         brought = {process_id: disk for process_id, disk in taking.disks.items() if process_id in arrived}
         taking = replace(taking, change=change, group=group, disks=brought)
-        found, steps = taken_in(replace(state, memory=memory), taking)
-        stays = [InstanceStays(one.instance.process_id, _MEMBERSHIP) for one in back]
-        return found, [*stays, *steps]
+        next_state, steps = taken_in(replace(state, memory=memory), taking)
+        stays = [InstanceStays(arrival.instance.process_id, _MEMBERSHIP) for arrival in returns]
+        return next_state, [*stays, *steps]
 
     def waited_for(self, turn: LearnerTurn) -> tuple[WorkId, ...]:
         """Return the tasks that are being learned, in task order."""
@@ -231,14 +248,14 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         return tuple(turn.state.group.tasks[task].task_id for task in tasks.tolist())
 
     def ended(self, turn: LearnerTurn, verdict: Verdict, _rates: Rates) -> Ending:
-        """Say so where learners are left that never catch up."""
-        waiting = self._learners(turn.state.group, self._roles(turn.state.group, turn.held), turn.memory)
-        if verdict.kind != "settled" or not self._goes_on(turn) or not waiting:
+        """Return "stuck" where learners never catch up."""
+        learners = self._learners(turn.state.group, self._roles(turn.state.group, turn.held), turn.memory)
+        if verdict.kind != "settled" or not self._goes_on(turn) or not learners:
             return Ending(verdict)
-        (task, instance), group = waiting[0], turn.state.group
-        what = "what its instance restores grows at least as fast as it is restored"
+        (task, instance), group = learners[0], turn.state.group
+        message = "what its instance restores grows at least as fast as it is restored"
         ids = group.tasks[task].task_id, group.instances[instance].process_id
-        cause = Cause(CauseCode.RESTORE_TOO_SLOW, *ids, what)
+        cause = Cause(CauseCode.RESTORE_TOO_SLOW, *ids, message)
         return Ending(Verdict("stuck", self.waited_for(turn), "the learners of these tasks never catch up", cause))
 
     def _settings(self) -> LearnerSettings:
@@ -252,22 +269,22 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
 
     def _phases(self, turn: LearnerTurn) -> tuple[Phase, ...]:
         starts = any(isinstance(step, HandOver | Promote) for step in turn.steps)
-        of = (Phase.WARM_UP, turn.queued), (Phase.CUT_OVER, starts), (Phase.SETTLED, not self._goes_on(turn))
-        return tuple(phase for phase, holds in of if holds)
+        candidates = (Phase.WARM_UP, turn.queued), (Phase.CUT_OVER, starts), (Phase.SETTLED, not self._goes_on(turn))
+        return tuple(phase for phase, holds in candidates if holds)
 
     def _goes_on(self, turn: LearnerTurn) -> bool:
-        return bool(turn.next_at_once or turn.queued or turn.memory.leaving)
+        return bool(turn.next_at_once or turn.queued or turn.memory.leaving_deadlines)
 
-    def _learners(self, group: Group, roles: Roles, memory: Remembered) -> list[disks.Seat]:
+    def _learners(self, group: Group, roles: Roles, memory: LearnerMemory) -> list[disks.Seat]:
         """Return the learners of instances that run, as (task, instance), by instance."""
-        absent = [group.instance_index[of] for of, _ in memory.absent]
+        absent = [group.instance_index[process_id] for process_id, _ in memory.absent]
         tasks = roles.learned
         tasks = tasks[roles.learner[tasks].argsort(kind="stable")]
-        found = zip(tasks.tolist(), roles.learner[tasks].tolist(), strict=True)
-        return [seat for seat in found if seat[1] not in absent]
+        seats = zip(tasks.tolist(), roles.learner[tasks].tolist(), strict=True)
+        return [seat for seat in seats if seat[1] not in absent]
 
-    def _told_ready(self, state: GroupState, roles: Roles, memory: Remembered) -> GroupState:
-        """Let the first learner be ready of which nobody knows when it is, unless one is."""
+    def _mark_ready(self, state: GroupState, roles: Roles, memory: LearnerMemory) -> GroupState:
+        """Mark the first learner with an unknown time as ready, unless a learner is ready."""
         learners = self._learners(state.group, roles, memory)
         if self._all_rated(state.group, learners):
             return state
@@ -275,11 +292,13 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         lags = {(task, copy.instance): copy.remaining for task, _ in learners for copy in state.copies[task]}
         if any(lags.get(seat, 0) <= limit for seat in learners):
             return state
-        return disks.told_ready(state, next(seat for seat in learners if not self._all_rated(state.group, [seat])))
+        return disks.mark_ready(state, next(seat for seat in learners if not self._all_rated(state.group, [seat])))
 
     def _all_rated(self, group: Group, learners: Sequence[disks.Seat]) -> bool:
-        """Tell whether somebody knows how long each of these takes."""
-        rated = all(self._rates.restore_rate(instance) is not None for instance in {of for _, of in learners})
+        """Tell whether it is known how long each of these learners takes."""
+        rated = all(
+            self._rates.restore_rate(instance) is not None for instance in {instance for _, instance in learners}
+        )
         return rated and all(group.tasks[task].end_offset_known for task, _ in learners)
 
     def _ready_ms(self, turn: LearnerTurn, ahead: Ahead) -> int | None:
@@ -296,33 +315,35 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         return disks.next_ready_ms(turn.state, turn.copies, learners, limit, turn.at_ms, ahead_of_those_that_run)
 
 
-def _leaving_steps(before: Remembered, after: Remembered) -> list[Step]:
-    known, absent = dict(before.leaving), dict(before.absent)
+def _leaving_steps(previous_memory: LearnerMemory, next_memory: LearnerMemory) -> list[Step]:
+    previous_deadlines, absent = dict(previous_memory.leaving_deadlines), dict(previous_memory.absent)
     return [
         InstanceLeaving(process_id, at_ms, absent.get(process_id), _SCALE_DOWN)
-        for process_id, at_ms in after.leaving
-        if known.get(process_id) != at_ms
+        for process_id, at_ms in next_memory.leaving_deadlines
+        if previous_deadlines.get(process_id) != at_ms
     ]
 
 
-def _without(
-    state: GroupState, removed: Sequence[str], given: Given, at_ms: int
+def _remove_instances(
+    state: GroupState, removed: Sequence[str], round_assignment: RoundAssignment, at_ms: int
 ) -> tuple[GroupState, Holdings, Target]:
-    """Return the group, what its instances are to hold, and the target without who has gone with this round."""
+    """Return the group, its instances' holdings and the target without the instances removed in this round."""
     if not removed:
-        return state, given.instances, given.target
-    old, gone = state.group, frozenset(removed)
-    stay = [place for place, instance in enumerate(old.instances) if instance.process_id not in gone]
+        return state, round_assignment.instances, round_assignment.target
+    old, removed_ids = state.group, frozenset(removed)
+    stay = [place for place, instance in enumerate(old.instances) if instance.process_id not in removed_ids]
     group = Group.of(old.application_id, list(old.tasks), [old.instances[place] for place in stay])
-    smaller = regrouped(state, group, gone, {}, at_ms, lambda _task, _from_ms, _to_ms: 0)
-    return smaller, *given.without(group, stay)
+    smaller = regrouped(state, group, removed_ids, {}, at_ms, lambda _task, _from_ms, _to_ms: 0)
+    return smaller, *round_assignment.for_instances(group, stay)
 
 
 def _instance(group: Group, process_id: str) -> Instance:
     return group.instances[group.instance_index[process_id]]
 
 
-def _without_absent(spans: Sequence[Span], group: Group, memory: Remembered) -> Sequence[Span]:
-    """Let those stand still that have not come back."""
-    absent = frozenset(group.instance_index[of] for of, _ in memory.absent if of in group.instance_index)
+def _without_absent(spans: Sequence[Span], group: Group, memory: LearnerMemory) -> Sequence[Span]:
+    """Stop the instances that have not come back."""
+    absent = frozenset(
+        group.instance_index[process_id] for process_id, _ in memory.absent if process_id in group.instance_index
+    )
     return [span._replace(stopped=span.stopped | absent) for span in spans] if absent else spans

@@ -30,7 +30,7 @@ class LearnerDecision:
     """What a round comes to.
 
     By task: ``owner``, ``learner`` (:data:`~kstream_plan.model.NOBODY`: none), ``standbys`` (those kept by lag, then
-    the new one) and ``rule``, the letter of the rule that gave it its owner ("" if nobody has it). ``took_over`` are
+    the new one) and ``rule``, the letter of the rule that gave it its owner ("" without an owner). ``took_over`` are
     the tasks whose learners run them now, ``new_learners`` in the order in which they were made, ``new_standbys`` the
     tasks that got one. ``removed`` are the leaving instances that are gone with this round. ``next_at_once``: standbys
     are still missing, one more round gives the next. ``numerators`` are the loads of the staying instances at the end.
@@ -55,12 +55,14 @@ class LearnerDecision:
 
 
 def decide(reported: Reported, memory: Memory, settings: LearnerSettings) -> LearnerDecision:
-    """Play one round."""
-    known = remembered(reported, memory, settings)
-    seen = reported.members if known.leader == memory.leader else reported.members - reported.absent
-    gone = {instance for instance, deadline_ms in known.leaving.items() if deadline_ms <= reported.now_ms}
-    members = seen - gone
-    draft = _Draft.of(reported, members, known, settings, _back(reported, memory))
+    """Decide one round."""
+    leader_memory = memory_before_round(reported, memory, settings)
+    visible_members = reported.members if leader_memory.leader == memory.leader else reported.members - reported.absent
+    expired_members = {
+        instance for instance, deadline_ms in leader_memory.leaving_deadlines.items() if deadline_ms <= reported.now_ms
+    }
+    members = visible_members - expired_members
+    draft = _Draft.from_reported(reported, members, leader_memory, settings, _back(reported, memory))
     draft.keep_or_hand_over()
     draft.keep_learners()
     draft.start_elsewhere()
@@ -69,8 +71,12 @@ def decide(reported: Reported, memory: Memory, settings: LearnerSettings) -> Lea
     draft.learn_for_balance()
     copying = Copying(reported, settings, draft.staying, draft.weight, draft.owner, draft.learner, draft.rule)
     copying.copy()
-    emptied = {of for of in known.leaving if of in members and not (draft.owner == of).any()}
-    removed = sorted(gone | emptied)
+    emptied = {
+        instance
+        for instance in leader_memory.leaving_deadlines
+        if instance in members and not (draft.owner == instance).any()
+    }
+    removed = sorted(expired_members | emptied)
     return LearnerDecision(
         owner=draft.owner,
         rule=draft.rule,
@@ -83,42 +89,44 @@ def decide(reported: Reported, memory: Memory, settings: LearnerSettings) -> Lea
         next_at_once=copying.is_short(),
         numerators={instance: draft.numerator[instance] for instance in draft.staying},
         memory=Memory(
-            leader=known.leader,
+            leader=leader_memory.leader,
             last_members=members - emptied,
-            leaving=MappingProxyType({i: at_ms for i, at_ms in sorted(known.leaving.items()) if i not in removed}),
+            leaving_deadlines=MappingProxyType(
+                {i: at_ms for i, at_ms in sorted(leader_memory.leaving_deadlines.items()) if i not in removed}
+            ),
         ),
     )
 
 
-def remembered(reported: Reported, memory: Memory, settings: LearnerSettings) -> Memory:
+def memory_before_round(reported: Reported, memory: Memory, settings: LearnerSettings) -> Memory:
     """Return what the leader of this round knows before it decides.
 
     Source: page ``learner-rules``, "What the leader remembers".
 
-    A new leader takes all it sees for members of the last round, and gives who leaves a fresh deadline; who is absent
-    was never seen by it, and is gone.
+    A new leader takes all it sees for members of the last round, and gives leaving instances a fresh deadline; it never
+    saw absent ones, so they are gone.
     """
     present = reported.members - reported.absent
     deadline_ms = reported.now_ms + settings.scale_down_timeout_ms
     if memory.leader in present:
-        known, leaves = memory, (reported.announced | reported.absent) & reported.members
+        leader_memory, leaves = memory, (reported.announced | reported.absent) & reported.members
     else:
-        known = Memory(leader=min(present, default=None), last_members=present)
+        leader_memory = Memory(leader=min(present, default=None), last_members=present)
         leaves = reported.announced & present
-    leaving = {instance: known.leaving.get(instance, deadline_ms) for instance in sorted(leaves)}
-    return replace(known, leaving=MappingProxyType(leaving))
+    deadlines = {instance: leader_memory.leaving_deadlines.get(instance, deadline_ms) for instance in sorted(leaves)}
+    return replace(leader_memory, leaving_deadlines=MappingProxyType(deadlines))
 
 
 def _back(reported: Reported, memory: Memory) -> frozenset[int]:
-    """Return who was leaving or absent and stays after all."""
-    return frozenset(memory.leaving) & reported.members - reported.announced - reported.absent
+    """Return the instances that were leaving or absent and stay after all."""
+    return frozenset(memory.leaving_deadlines) & reported.members - reported.announced - reported.absent
 
 
 @dataclass(slots=True)
 class _Draft:
     """A round under way.
 
-    ``before`` are the tasks learned so far, in order, ``learned_by`` by whom, and ``ready`` which of them are;
+    ``learned_tasks`` are the tasks learned so far, in order, ``learned_by`` by whom, and ``ready`` which of them are;
     ``learning`` is how many are now.
     """
 
@@ -128,7 +136,7 @@ class _Draft:
     staying: list[int]
     threads_staying: int
     newcomers: frozenset[int]
-    before: _Indices
+    learned_tasks: _Indices
     learned_by: _Indices
     ready: _Flags
     stateful: _Flags
@@ -143,7 +151,7 @@ class _Draft:
     new_learners: list[int] = field(default_factory=list)
 
     @classmethod
-    def of(
+    def from_reported(
         cls,
         reported: Reported,
         members: frozenset[int],
@@ -152,13 +160,13 @@ class _Draft:
         back: Collection[int],
     ) -> _Draft:
         tasks, threads = len(reported.stateful), reported.threads
-        staying = sorted(members - memory.leaving.keys())
+        staying = sorted(members - memory.leaving_deadlines.keys())
         common = lcm(*threads) if threads else 1
         owner = np.asarray(reported.owner, dtype=np.int64)
-        before = sorted(reported.learner)
+        learned_tasks = sorted(reported.learner)
         if back:
-            before = [task for task in before if owner[task] not in back]
-        learners = [reported.learner[task] for task in before]
+            learned_tasks = [task for task in learned_tasks if owner[task] not in back]
+        learners = [reported.learner[task] for task in learned_tasks]
         return cls(
             reported=reported,
             settings=settings,
@@ -166,12 +174,12 @@ class _Draft:
             staying=staying,
             threads_staying=sum(threads[instance] for instance in staying),
             newcomers=frozenset(staying) - memory.last_members,
-            before=np.array(before, dtype=np.int64),
+            learned_tasks=np.array(learned_tasks, dtype=np.int64),
             learned_by=np.array([instance for instance, _ in learners], dtype=np.int64),
             ready=np.array([lag <= settings.acceptable_recovery_lag for _, lag in learners], dtype=np.bool_),
             stateful=np.asarray(reported.stateful, dtype=np.bool_),
             reported_owner=owner,
-            weight=[common // of for of in threads],
+            weight=[common // thread_count for thread_count in threads],
             owner=np.full(tasks, NOBODY, dtype=np.int64),
             rule=np.full(tasks, "", dtype="U1"),
             learner=np.full(tasks, NOBODY, dtype=np.int64),
@@ -180,17 +188,17 @@ class _Draft:
 
     # -- loads ---------------------------------------------------------------------------------------------------
 
-    def _load(self, instance: int, more: int = 0) -> int:
+    def _load(self, instance: int, extra_tasks: int = 0) -> int:
         """Return (numerator + more) / threads, in common parts."""
-        return (self.numerator[instance] + more) * self.weight[instance]
+        return (self.numerator[instance] + extra_tasks) * self.weight[instance]
 
     def _least_loaded(self, instances: Iterable[int]) -> int:
         return min(instances, key=lambda instance: (self._load(instance, 1), instance))
 
-    def _below(self, instance: int) -> list[int]:
-        """Return the staying instances that lie below one."""
+    def _less_loaded(self, instance: int) -> list[int]:
+        """Return the staying instances with less load than one, by the balance factor."""
         load, factor = self._load(instance), self.settings.balance_factor
-        return [other for other in self.staying if self._load(other, factor) < load]
+        return [candidate for candidate in self.staying if self._load(candidate, factor) < load]
 
     def _has_room(self, instance: int) -> bool:
         """Tell whether one task more keeps an instance within its share."""
@@ -198,28 +206,28 @@ class _Draft:
         return (self.numerator[instance] + 1) * self.threads_staying <= share
 
     def _flags(self, instances: Iterable[int]) -> _Flags:
-        """Return by instance whether it is one of these; nobody, at the end, is not."""
+        """Return by instance whether it is one of these; the last flag, of no instance, is false."""
         flags = np.zeros(len(self.numerator) + 1, dtype=np.bool_)
         flags[list(instances)] = True
         return flags
 
-    def _count(self, owners: _Indices, each: int = 1) -> None:
+    def _count(self, owners: _Indices, delta: int = 1) -> None:
         """Add the tasks of these owners to their numerators."""
         for instance, tasks in enumerate(np.bincount(owners, minlength=len(self.numerator)).tolist()):
-            self.numerator[instance] += each * tasks
+            self.numerator[instance] += delta * tasks
 
     # -- step 1 and 2 --------------------------------------------------------------------------------------------
 
     def keep_or_hand_over(self) -> None:
         """Give each stateful task to its ready learner, its owner, or its unready learner (1 a-c)."""
-        kept = self.stateful & self._flags(self.members)[self.reported_owner]
-        self.owner[kept], self.rule[kept] = self.reported_owner[kept], "b"
-        may = self.stateful[self.before] & self._flags(self.staying)[self.learned_by]
-        ready, cold = may & self.ready, may & ~self.ready & ~kept[self.before]
-        for some, rule in (ready, "a"), (cold, "c"):
-            tasks = self.before[some]
-            self.owner[tasks], self.rule[tasks] = self.learned_by[some], rule
-        self.took_over += self.before[ready].tolist()
+        keeps_owner = self.stateful & self._flags(self.members)[self.reported_owner]
+        self.owner[keeps_owner], self.rule[keeps_owner] = self.reported_owner[keeps_owner], "b"
+        may = self.stateful[self.learned_tasks] & self._flags(self.staying)[self.learned_by]
+        ready, cold = may & self.ready, may & ~self.ready & ~keeps_owner[self.learned_tasks]
+        for selection, rule in (ready, "a"), (cold, "c"):
+            tasks = self.learned_tasks[selection]
+            self.owner[tasks], self.rule[tasks] = self.learned_by[selection], rule
+        self.took_over += self.learned_tasks[ready].tolist()
         self._count(self.owner[self.owner != NOBODY])
 
     def _run(self, task: int, instance: int, rule: str) -> None:
@@ -227,9 +235,9 @@ class _Draft:
         self.numerator[instance] += 1
 
     def keep_learners(self) -> None:
-        """Let learners learn on whose tasks went to their previous owners (2)."""
-        kept = (self.rule[self.before] == "b") & self._flags(self.staying)[self.learned_by]
-        tasks, instances = self.before[kept], self.learned_by[kept]
+        """Keep the learners whose tasks went to their previous owners (2)."""
+        keeps_learner = (self.rule[self.learned_tasks] == "b") & self._flags(self.staying)[self.learned_by]
+        tasks, instances = self.learned_tasks[keeps_learner], self.learned_by[keeps_learner]
         self.learner[tasks] = instances
         self.learning += len(tasks)
         self._count(instances)
@@ -256,14 +264,14 @@ class _Draft:
         """Return the one of these with the standby that lags least, then the least loaded, then the first."""
         lags = self.reported.standbys_of(task)
         with_standby = [instance for instance in instances if instance in lags] if lags else []
-        return min(with_standby, key=lambda of: (lags[of], self._load(of, 1), of), default=None)
+        return min(with_standby, key=lambda instance: (lags[instance], self._load(instance, 1), instance), default=None)
 
     def move_stateless(self) -> None:
-        """Keep each stateless task where it is unless somebody lies below its owner (1, last paragraph)."""
+        """Keep each stateless task where it is unless an instance has less load than its owner (1, last paragraph)."""
         stateless = np.flatnonzero(~self.stateful)
         for task, owner in zip(stateless.tolist(), self.reported_owner[stateless].tolist(), strict=True):
             stays = owner in self.staying
-            candidates = self._below(owner) if stays else self.staying
+            candidates = self._less_loaded(owner) if stays else self.staying
             if not candidates:
                 if owner in self.members:
                     self.owner[task], self.rule[task] = owner, "b"
@@ -293,15 +301,15 @@ class _Draft:
 
     def learn_for_balance(self) -> None:
         """Make learners that take tasks off the most loaded instances, until there is none to make (3, the rest)."""
-        own: dict[int, list[int]] = {}
+        tasks_by_owner: dict[int, list[int]] = {}
         while self._may_learn():
-            least = min((self._load(other, self.settings.balance_factor) for other in self.staying), default=0)
-            above = [instance for instance in self.staying if self._load(instance) > least]
-            for instance in sorted(above, key=lambda of: (-self._load(of), of)):
-                if instance not in own:
-                    own[instance] = np.flatnonzero(self._owned & (self.owner == instance)).tolist()[::-1]
-                if own[instance]:
-                    self._new_learner(own[instance].pop(), self._below(instance), absent=False)
+            least = min((self._load(instance, self.settings.balance_factor) for instance in self.staying), default=0)
+            overloaded = [instance for instance in self.staying if self._load(instance) > least]
+            for instance in sorted(overloaded, key=lambda instance: (-self._load(instance), instance)):
+                if instance not in tasks_by_owner:
+                    tasks_by_owner[instance] = np.flatnonzero(self._owned & (self.owner == instance)).tolist()[::-1]
+                if tasks_by_owner[instance]:
+                    self._new_learner(tasks_by_owner[instance].pop(), self._less_loaded(instance), absent=False)
                     break
             else:
                 return
@@ -320,4 +328,7 @@ class _Draft:
             if choice is not None:
                 return choice
         lags = self.reported.standbys_of(task)
-        return min(instances, key=lambda of: (self._load(of, 1), of not in lags, lags.get(of, 0), of))
+        return min(
+            instances,
+            key=lambda instance: (self._load(instance, 1), instance not in lags, lags.get(instance, 0), instance),
+        )

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from kstream_plan.designs.learner.coordinator import LearnerCoordinator
-from kstream_plan.designs.learner.memory import remembered_of
+from kstream_plan.designs.learner.memory import memory_of
 from kstream_plan.model import GroupState, Note
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig
@@ -36,9 +36,9 @@ class Learner(Design):
     moves_when_caught_up: ClassVar[bool] = True
 
     def start(self, state: GroupState, _scenario: Scenario | None) -> GroupState:
-        """Let every copy name who holds it; who holds anything were the last members."""
-        found = seated(state)
-        return replace(found, memory=remembered_of(found), revoked=MappingProxyType({}))
+        """Set the consumer of every copy; instances with tasks were the last members."""
+        start_state = seated(state)
+        return replace(start_state, memory=memory_of(start_state), revoked=MappingProxyType({}))
 
     def coordinator(self, config: AssignmentConfig) -> LearnerCoordinator:
         """Begin to coordinate a group with these settings."""
@@ -46,8 +46,8 @@ class Learner(Design):
             config, max_learners=self.max_learners, scale_down_timeout_ms=self.scale_down_timeout_ms
         )
 
-    def assumptions(self, played: Played) -> tuple[Note, ...]:
-        """Say that nothing of it was released, what a round takes, and what nobody knows of learners."""
+    def assumptions(self, run: Played) -> tuple[Note, ...]:
+        """Return notes: the draft is unreleased, what a round costs, and what is unknown of learners."""
         notes = [
             Note(
                 "never-released",
@@ -55,10 +55,10 @@ class Learner(Design):
             ),
             Note("typical-times", "Times are typical, give or take a heartbeat interval per rebalance"),
         ]
-        if any(held.warmup for rnd in played.rounds for held in rnd.assigned):
+        if any(holding.warmup for rnd in run.rounds for holding in rnd.assigned):
             message = "A task that is learned pauses for a heartbeat interval in every rebalance until it moves"
             notes.append(Note("learned-tasks-stop", message))
-        if played.rounds and played.unrated:
+        if run.rounds and run.unrated:
             message = (
                 "When some learners catch up is unknown: they are assumed to catch up one after the other, at once"
             )

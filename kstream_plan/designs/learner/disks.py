@@ -25,24 +25,24 @@ _NEVER_MS = 10 * 365 * 86_400_000
 _ROUNDED = 2
 
 
-def cleaned(state: GroupState, at_ms: int, cleanup_delay_ms: int) -> GroupState:
+def delete_expired(state: GroupState, at_ms: int, cleanup_delay_ms: int) -> GroupState:
     """Return a group without left-over state that is older than ``state.cleanup.delay.ms``."""
     since_ms = at_ms - cleanup_delay_ms
-    over = {
+    expired_copies = {
         task: of_task
-        for task, of_task in restless(state, {}).items()
+        for task, of_task in changing_copies(state, {}).items()
         for copy in of_task
         if copy.lost_at_ms is not None and copy.lost_at_ms <= since_ms
     }
     copies = {
         task: tuple(copy for copy in of_task if copy.lost_at_ms is None or copy.lost_at_ms > since_ms)
-        for task, of_task in over.items()
+        for task, of_task in expired_copies.items()
     }
     return state.with_copies(copies) if copies else state
 
 
-def told_ready(state: GroupState, seat: Seat) -> GroupState:
-    """Return a group in which one learner is ready."""
+def mark_ready(state: GroupState, seat: Seat) -> GroupState:
+    """Return the group with one learner ready."""
     task, instance = seat
     copies = tuple(
         copy._replace(remaining=0, lag=0) if copy.instance == instance else copy for copy in state.copies[task]
@@ -50,11 +50,11 @@ def told_ready(state: GroupState, seat: Seat) -> GroupState:
     return state.with_copies({task: copies})
 
 
-def seated(state: GroupState, held: Holdings, at_ms: int) -> dict[int, tuple[Copy, ...]]:
-    """Return the copies of every task of which somebody else holds something than before, in their new seats."""
+def reseat_copies(state: GroupState, holdings: Holdings, at_ms: int) -> dict[int, tuple[Copy, ...]]:
+    """Return the copies, in their new seats, of every task whose holders change."""
     group, seats = state.group, dict[int, dict[int, tuple[int, bool] | None]]()
-    before = Holdings.of(group, state.holdings).stateful
-    for consumer, (old, new) in enumerate(zip(before, held.stateful, strict=True)):
+    previous_holdings = Holdings.of(group, state.holdings).stateful
+    for consumer, (old, new) in enumerate(zip(previous_holdings, holdings.stateful, strict=True)):
         if old == new:
             continue
         instance = group.instance_of[consumer]
@@ -63,25 +63,26 @@ def seated(state: GroupState, held: Holdings, at_ms: int) -> dict[int, tuple[Cop
         for place, role in enumerate(new):
             for task in role:
                 seats.setdefault(task, {})[instance] = consumer, place == 0
-    return {task: _placed(state, task, of, at_ms) for task, of in seats.items()}
+    return {task: _reseat(state, task, task_seats, at_ms) for task, task_seats in seats.items()}
 
 
-def restored(
+def restore_copies(
     state: GroupState, copies: Copies, spans: Sequence[Span]
 ) -> tuple[dict[int, tuple[Copy, ...]], Mapping[int, int]]:
     """Return the copies that may change, by task, after these spans of time, and what waits by then (GroupState).
 
     ``copies`` are in place of the state's.
     """
-    before = restless(state, copies, spans)
-    after = Restoring(state.group, before, state.waiting).over(spans)
-    copies_after = {
-        task: tuple([_later(state.group, task, copy, after) for copy in of_task]) for task, of_task in before.items()
+    copies_by_task = changing_copies(state, copies, spans)
+    progress = Restoring(state.group, copies_by_task, state.waiting).over(spans)
+    next_copies = {
+        task: tuple([_later(state.group, task, copy, progress) for copy in of_task])
+        for task, of_task in copies_by_task.items()
     }
-    return copies_after, after.waiting
+    return next_copies, progress.waiting
 
 
-def restless(state: GroupState, copies: Copies, spans: Sequence[Span] = ()) -> Copies:
+def changing_copies(state: GroupState, copies: Copies, spans: Sequence[Span] = ()) -> Copies:
     """Return the copies of all tasks, in order, whose copies may restore, fall behind in these spans, or are left over.
 
     ``copies`` are in place of the state's.
@@ -91,8 +92,8 @@ def restless(state: GroupState, copies: Copies, spans: Sequence[Span] = ()) -> C
     else:
         bursts = {task for span in spans for task in span.burst}
         tasks = sorted(state.unsettled | copies.keys() | state.waiting.keys() | bursts)
-    before = zip(tasks, state.copies_of(tasks), strict=True)
-    return {task: copies.get(task, of_task) for task, of_task in before}
+    current_copies = zip(tasks, state.copies_of(tasks), strict=True)
+    return {task: copies.get(task, of_task) for task, of_task in current_copies}
 
 
 def next_ready_ms(
@@ -103,7 +104,7 @@ def next_ready_ms(
     ``copies`` are in place of the state's.
     """
     steadily = ahead(at_ms + _NEVER_MS)
-    copies = restless(state, copies, steadily)
+    copies = changing_copies(state, copies, steadily)
     lags = {seat: _remaining(copies.get(seat[0], ()), seat[1]) for seat in learners}
     if min(lags.values()) <= limit:
         return at_ms
@@ -116,20 +117,20 @@ def next_ready_ms(
 
     @cache
     def ready(to_ms: int) -> list[Seat]:
-        after = restoring.over(ahead(to_ms), tasks=learned)
-        return [seat for seat, lag in lags.items() if after.left(*seat) <= limit and after.known(seat[1], lag)]
+        progress = restoring.over(ahead(to_ms), tasks=learned)
+        return [seat for seat, lag in lags.items() if progress.left(*seat) <= limit and progress.known(seat[1], lag)]
 
     low_ms, high_ms = _around(lambda ms: bool(ready(ms)), at_ms, after_ms)
     if high_ms is None:
         return None
     first_ms = _first(lambda ms: bool(ready(ms)), low_ms, high_ms)
-    # copies share whole records, of which what is over is lost: those that are nearer than that are ready together
+    # copies share whole records, and rounding loses some: copies that differ by less are ready together
     instance = ready(first_ms)[0][1]
     rate = ahead(first_ms)[-1].rates.restore_rate(instance) or 1.0
     sharing = sum(copy.instance == instance for of_task in copies.values() for copy in of_task)
     last_ms = first_ms + int(1000 * _ROUNDED * sharing / rate) + 1
-    together = len(ready(last_ms))
-    return _first(lambda ms: len(ready(ms)) >= together, first_ms - 1, last_ms)
+    ready_count = len(ready(last_ms))
+    return _first(lambda ms: len(ready(ms)) >= ready_count, first_ms - 1, last_ms)
 
 
 def _remaining(of_task: Sequence[Copy], instance: int) -> int:
@@ -157,10 +158,11 @@ def _steadily_ready(copies: Copies, lags: Mapping[Seat, int], limit: int, span: 
         if copy.remaining and copy.instance in records and copy.consumer is not None:
             enough = copy.remaining if copy.active else least[copy.instance]
             records[copy.instance] += min(copy.remaining, enough)
-    after = (
-        (int(1000 * of / (span.rates.restore_rate(instance) or 1.0)), instance) for instance, of in records.items()
+    ready_times = (
+        (int(1000 * total_records / (span.rates.restore_rate(instance) or 1.0)), instance)
+        for instance, total_records in records.items()
     )
-    return min(after)
+    return min(ready_times)
 
 
 def _around(holds: Callable[[int], bool], at_ms: int, after_ms: int) -> tuple[int, int | None]:
@@ -187,30 +189,30 @@ def _first(holds: Callable[[int], bool], low_ms: int, high_ms: int) -> int:
     return high_ms
 
 
-def _placed(state: GroupState, task: int, seats: Mapping[int, tuple[int, bool] | None], at_ms: int) -> tuple[Copy, ...]:
-    """Move a task's copies to their new seats; one that nobody holds any more is left over."""
-    found = {copy.instance: copy for copy in state.copies[task]}
+def _reseat(state: GroupState, task: int, seats: Mapping[int, tuple[int, bool] | None], at_ms: int) -> tuple[Copy, ...]:
+    """Move a task's copies to their new seats; a copy without a holder is left over."""
+    copy_by_instance = {copy.instance: copy for copy in state.copies[task]}
     for instance, seat in seats.items():
-        copy = found.get(instance)
+        copy = copy_by_instance.get(instance)
         if seat is None:
             if copy is not None and copy.consumer is not None:
                 lag = 0 if copy.lag == LATEST else copy.lag
-                found[instance] = copy._replace(lag=lag, consumer=None, active=False, lost_at_ms=at_ms)
+                copy_by_instance[instance] = copy._replace(lag=lag, consumer=None, active=False, lost_at_ms=at_ms)
         elif copy is None:
             whole = state.group.end_offset_sums[task]
-            found[instance] = Copy(instance, whole, (), whole, *seat, state.generation + 1, made_at_ms=at_ms)
+            copy_by_instance[instance] = Copy(instance, whole, (), whole, *seat, state.generation + 1, made_at_ms=at_ms)
         else:
-            found[instance] = copy._replace(consumer=seat[0], active=seat[1], lost_at_ms=None)
-    return tuple(found[instance] for instance in sorted(found))
+            copy_by_instance[instance] = copy._replace(consumer=seat[0], active=seat[1], lost_at_ms=None)
+    return tuple(copy_by_instance[instance] for instance in sorted(copy_by_instance))
 
 
-def _later(group: Group, task: int, copy: Copy, after: Restored) -> Copy:
+def _later(group: Group, task: int, copy: Copy, progress: Restored) -> Copy:
     remaining, consumer = copy.remaining, copy.consumer
     if consumer is None:
-        remaining = min(remaining + after.written(task, copy.instance), group.end_offset_sums[task])
+        remaining = min(remaining + progress.written(task, copy.instance), group.end_offset_sums[task])
         return copy._replace(lag=remaining if copy.lag is not None and copy.lag >= 0 else copy.lag, remaining=remaining)
-    if after.known(copy.instance, remaining):
-        remaining = after.left(task, copy.instance)
+    if progress.known(copy.instance, remaining):
+        remaining = progress.left(task, copy.instance)
     lag = LATEST if copy.active and not remaining else remaining
     if (lag, remaining) == (copy.lag, copy.remaining) and copy.reporters == (consumer,):
         return copy

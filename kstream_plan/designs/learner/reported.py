@@ -26,12 +26,12 @@ class Memory:
     """What the leader remembers of the last round.
 
     ``leader`` is an instance, ``None`` if there was none; ``last_members`` are those of the last round that were not
-    removed in it; ``leaving`` says until when each leaving instance may take (milliseconds).
+    removed in it; ``leaving_deadlines`` says until when each leaving instance may take (milliseconds).
     """
 
     leader: int | None
     last_members: frozenset[int]
-    leaving: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+    leaving_deadlines: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

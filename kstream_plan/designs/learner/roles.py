@@ -1,4 +1,4 @@
-"""Who runs and who learns each task of a learner group, and what that gives each instance.
+"""The owner and the learner of each task of a learner group, and what that gives each instance.
 
 Of thousands of tasks a round changes a few, so what it gives is put together anew only where it changes.
 """
@@ -30,16 +30,16 @@ class Roles(NamedTuple):
     consumer: Indices
 
     @classmethod
-    def of(cls, group: Group, holdings: Sequence[Holding]) -> Roles:
-        """Look at what everybody holds; of two that learn one task the first counts."""
+    def from_holdings(cls, group: Group, holdings: Sequence[Holding]) -> Roles:
+        """Read the roles from all holdings; of two learners of one task the first counts."""
         number, instance_of = len(group.tasks), np.asarray(group.instance_of, dtype=np.int64)
         owner, learner, consumer = (np.full(number, NOBODY, dtype=np.int64) for _ in range(3))
-        active = [held.active for held in holdings]
+        active = [holding.active for holding in holdings]
         tasks = np.fromiter(chain.from_iterable(active), dtype=np.int64)
         consumer[tasks] = np.repeat(np.arange(len(active)), list(map(len, active)))
         owner[tasks] = instance_of[consumer[tasks]]
-        for instance, held in reversed(list(zip(group.instance_of, holdings, strict=True))):
-            learner[list(held.warmup)] = instance
+        for instance, holding in reversed(list(zip(group.instance_of, holdings, strict=True))):
+            learner[list(holding.warmup)] = instance
         return cls(owner, learner, consumer)
 
     @property
@@ -47,11 +47,11 @@ class Roles(NamedTuple):
         """The tasks that are being learned, in order."""
         return np.flatnonzero(self.learner != NOBODY)
 
-    def after(self, decision: LearnerDecision, before: Holdings, held: Holdings) -> Roles:
-        """Return them after a decision by which the same consumers hold this instead of what they held ``before``."""
+    def after_decision(self, decision: LearnerDecision, previous: Holdings, current: Holdings) -> Roles:
+        """Return the roles after a decision, when the same consumers hold ``current`` instead of ``previous``."""
         consumer = self.consumer.copy()
-        for number in unlike(before.stateful, held.stateful):
-            consumer[list(held.stateful[number].active)] = number
+        for number in unlike(previous.stateful, current.stateful):
+            consumer[list(current.stateful[number].active)] = number
         return Roles(decision.owner, decision.learner, consumer)
 
 
@@ -62,22 +62,22 @@ class _ByInstance(NamedTuple):
     tasks: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, of_tasks: Indices, number: int, before: _ByInstance | None) -> _ByInstance:
-        """``number`` instances; those for whom nothing changes keep the tasks that they had ``before``."""
-        if before is None:
+    def from_tasks(cls, of_tasks: Indices, number: int, previous: _ByInstance | None) -> _ByInstance:
+        """Group the tasks by ``number`` instances; unchanged ones keep their tuple of ``previous``."""
+        if previous is None:
             in_order = of_tasks.argsort(kind="stable")
             ends = of_tasks[in_order].searchsorted(range(number + 1)).tolist()
             sorted_tasks = in_order.tolist()
             return cls(of_tasks, tuple(tuple(sorted_tasks[start:end]) for start, end in pairwise(ends)))
-        changed, tasks = (of_tasks != before.of_tasks).nonzero()[0], list(before.tasks)
-        touched = {*of_tasks[changed].tolist(), *before.of_tasks[changed].tolist()} - {NOBODY}
+        changed_tasks, tasks = (of_tasks != previous.of_tasks).nonzero()[0], list(previous.tasks)
+        touched = {*of_tasks[changed_tasks].tolist(), *previous.of_tasks[changed_tasks].tolist()} - {NOBODY}
         for instance in touched:
             tasks[instance] = tuple((of_tasks == instance).nonzero()[0].tolist())
-        return cls(of_tasks, tuple(tasks)) if touched else before
+        return cls(of_tasks, tuple(tasks)) if touched else previous
 
 
-class Given(NamedTuple):
-    """What a round gives each instance, and the ``target``: who runs what once all learners have taken over."""
+class RoundAssignment(NamedTuple):
+    """What a round gives each instance, and the ``target``: the owners once all learners have taken over."""
 
     active: _ByInstance
     learner: _ByInstance
@@ -86,30 +86,39 @@ class Given(NamedTuple):
     target: Target
 
     @classmethod
-    def of(cls, group: Group, decision: LearnerDecision, before: Given | None) -> Given:
-        """``before`` is what the round before gave the same group."""
+    def from_decision(
+        cls, group: Group, decision: LearnerDecision, previous: RoundAssignment | None
+    ) -> RoundAssignment:
+        """Return what a decision gives; ``previous``: what the last round gave the same group."""
         number, stateless = len(group.instances), list(group.stateless)
         owner, goal = decision.owner.copy(), np.where(decision.learner == NOBODY, decision.owner, decision.learner)
         owners = no_owners(group)
         owners[:] = decision.owner[stateless]
         owner[stateless] = goal[stateless] = NOBODY
-        before_of: Sequence[_ByInstance | None] = (None,) * 3 if before is None else before[:3]
-        active, learner, target = map(_ByInstance.of, (owner, decision.learner, goal), (number,) * 3, before_of)
+        previous_parts: Sequence[_ByInstance | None] = (None,) * 3 if previous is None else previous[:3]
+        active, learner, target = map(
+            _ByInstance.from_tasks, (owner, decision.learner, goal), (number,) * 3, previous_parts
+        )
         stateful = tuple(map(Holding, active.tasks, _standbys(decision, number), learner.tasks))
-        if before is not None:
-            old = before.instances
-            stateful = tuple(had if had == has else has for had, has in zip(old.stateful, stateful, strict=True))
+        if previous is not None:
+            old = previous.instances
+            stateful = tuple(
+                old_holding if old_holding == new_holding else new_holding
+                for old_holding, new_holding in zip(old.stateful, stateful, strict=True)
+            )
             owners = old.owners if np.array_equal(old.owners, owners) else owners
         instances = Holdings(stateful, group.stateless, owners)
-        return cls(active, learner, target, instances, Target(target.tasks, tuple(held.standby for held in stateful)))
+        return cls(
+            active, learner, target, instances, Target(target.tasks, tuple(holding.standby for holding in stateful))
+        )
 
-    def without(self, group: Group, stay: Sequence[int]) -> tuple[Holdings, Target]:
-        """Return the same for a ``group`` of some of the instances, without others that hold nothing."""
-        to = np.full(len(self.instances), NOBODY)
-        to[list(stay)] = range(len(stay))
+    def for_instances(self, group: Group, stay: Sequence[int]) -> tuple[Holdings, Target]:
+        """Return the holdings and the target of a ``group`` of some of the instances; the others hold nothing."""
+        new_index = np.full(len(self.instances), NOBODY)
+        new_index[list(stay)] = range(len(stay))
         stateful = tuple(self.instances.stateful[instance] for instance in stay)
         target = Target(*(tuple(role[instance] for instance in stay) for role in self.target))
-        return self.instances.renumbered(stateful, group, to.tolist(), to.tolist()), target
+        return self.instances.renumbered(stateful, group, new_index.tolist(), new_index.tolist()), target
 
 
 def _standbys(decision: LearnerDecision, number: int) -> Iterator[tuple[int, ...]]:

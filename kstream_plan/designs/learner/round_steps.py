@@ -27,44 +27,44 @@ from kstream_plan.plans import (
 _ROLES = tuple(Role)
 
 
-class _Held(NamedTuple):
+class _ConsumerRole(NamedTuple):
     consumer: int
     role: Role
 
 
 def steps_of(
-    state: GroupState, held: Sequence[Holding], decision: LearnerDecision, acceptable_recovery_lag: int
+    state: GroupState, holdings: Sequence[Holding], decision: LearnerDecision, acceptable_recovery_lag: int
 ) -> list[Step]:
     """Return the steps from what a group holds to what it is to hold, by task, each given up before it is taken over.
 
     ``decision`` is by the tasks of the group.
     """
-    before, after = _held_otherwise(state, held)
-    made = _Steps(state, decision, acceptable_recovery_lag, before)
+    lost_roles, gained_roles = _role_changes(state, holdings)
+    step_maker = _Steps(state, decision, acceptable_recovery_lag, lost_roles)
     drafts: list[tuple[int, int, int, Step]] = []  # no two alike in the first three
-    for (task, instance), old in before.items():
-        new = after.pop((task, instance), None)
-        drafts.append((task, *made.of(task, instance, old, new)))
-    for (task, instance), new in after.items():
-        drafts.append((task, *made.of(task, instance, None, new)))
+    for (task, instance), old in lost_roles.items():
+        new = gained_roles.pop((task, instance), None)
+        drafts.append((task, *step_maker.step(task, instance, old, new)))
+    for (task, instance), new in gained_roles.items():
+        drafts.append((task, *step_maker.step(task, instance, None, new)))
     drafts.sort(key=lambda draft: draft[:3])
     return [step for *_, step in drafts]
 
 
-def _held_otherwise(
-    state: GroupState, held: Sequence[Holding]
-) -> tuple[dict[tuple[int, int], _Held], dict[tuple[int, int], _Held]]:
-    """Return what is held before and not after, at the same consumer in the same role, and the reverse."""
-    before: dict[tuple[int, int], _Held] = {}
-    after: dict[tuple[int, int], _Held] = {}
-    for consumer, (old, new) in enumerate(zip(state.holdings, held, strict=True)):
+def _role_changes(
+    state: GroupState, holdings: Sequence[Holding]
+) -> tuple[dict[tuple[int, int], _ConsumerRole], dict[tuple[int, int], _ConsumerRole]]:
+    """Return the roles that consumers lose, and those that they gain, by (task, instance)."""
+    lost_roles: dict[tuple[int, int], _ConsumerRole] = {}
+    gained_roles: dict[tuple[int, int], _ConsumerRole] = {}
+    for consumer, (old, new) in enumerate(zip(state.holdings, holdings, strict=True)):
         instance = state.group.instance_of[consumer]
-        for role, had, has in zip(_ROLES, old, new, strict=True):
-            if had != has:
-                seat = _Held(consumer, role)
-                before.update(((task, instance), seat) for task in sorted(set(had).difference(has)))
-                after.update(((task, instance), seat) for task in sorted(set(has).difference(had)))
-    return before, after
+        for role, old_tasks, new_tasks in zip(_ROLES, old, new, strict=True):
+            if old_tasks != new_tasks:
+                seat = _ConsumerRole(consumer, role)
+                lost_roles.update(((task, instance), seat) for task in sorted(set(old_tasks).difference(new_tasks)))
+                gained_roles.update(((task, instance), seat) for task in sorted(set(new_tasks).difference(old_tasks)))
+    return lost_roles, gained_roles
 
 
 class _Steps:
@@ -75,14 +75,16 @@ class _Steps:
         state: GroupState,
         decision: LearnerDecision,
         limit: int,
-        before: Mapping[tuple[int, int], _Held],
+        lost_roles: Mapping[tuple[int, int], _ConsumerRole],
     ) -> None:
         self._state, self._limit = state, limit
         self._learned = frozenset(decision.took_over)
-        self._owner = {task: old for (task, _), old in before.items() if old.role is Role.ACTIVE}
+        self._owner = {task: old for (task, _), old in lost_roles.items() if old.role is Role.ACTIVE}
 
-    def of(self, task: int, instance: int, old: _Held | None, new: _Held | None) -> tuple[int, int, Step]:
-        """Return the step, and where it comes among those of its task: giving up first, then by instance."""
+    def step(
+        self, task: int, instance: int, old: _ConsumerRole | None, new: _ConsumerRole | None
+    ) -> tuple[int, int, Step]:
+        """Return the step with its order among those of its task: giving up first, then by instance."""
         if new is None:
             assert old is not None
             return 0, instance, self._ends(task, old)
@@ -90,12 +92,12 @@ class _Steps:
             return 2, instance, self._starts(task, instance, old, new)
         return 1, instance, self._copied(task, instance, old, new)
 
-    def _ends(self, task: int, old: _Held) -> Step:
+    def _ends(self, task: int, old: _ConsumerRole) -> Step:
         if old.role is Role.ACTIVE:
             return Revoke(self._id(task), self._seat(old), self._why_given_up(task))
         return Drop(self._id(task), self._seat(old), Reason(ReasonCode.NOT_NEEDED))
 
-    def _starts(self, task: int, instance: int, old: _Held | None, new: _Held) -> Step:
+    def _starts(self, task: int, instance: int, old: _ConsumerRole | None, new: _ConsumerRole) -> Step:
         if old is not None and old.role is Role.ACTIVE:
             return ThreadMove(self._id(task), self._seat(old), self._seat(new), Reason(ReasonCode.MOVES_AT_ONCE))
         restores, owner = self._restores(task, instance), self._owner.get(task)
@@ -104,18 +106,18 @@ class _Steps:
         reason = self._why_starts(task, instance, restores, caught_up=caught_up)
         if owner is None and old is not None:
             return Promote(self._id(task), self._seat(old), self._seat(new), caught_up, restores, reason)
-        from_ = None if owner is None else self._seat(owner)
-        return HandOver(self._id(task), from_, self._seat(new), caught_up or not stateful, restores, reason)
+        from_seat = None if owner is None else self._seat(owner)
+        return HandOver(self._id(task), from_seat, self._seat(new), caught_up or not stateful, restores, reason)
 
-    def _copied(self, task: int, instance: int, old: _Held | None, new: _Held) -> Step:
+    def _copied(self, task: int, instance: int, old: _ConsumerRole | None, new: _ConsumerRole) -> Step:
         if old is not None and old.role is Role.ACTIVE:
             return Demote(self._id(task), self._seat(old), self._seat(new), self._why_given_up(task))
         if old is not None and old.role is new.role:
             return ThreadMove(self._id(task), self._seat(old), self._seat(new), Reason(ReasonCode.THREADS_EVENED_OUT))
         code = ReasonCode.LEARNS if new.role is Role.WARMUP else ReasonCode.STANDBY_WANTED
         restores = self._restores(task, instance)
-        from_ = None if old is None else self._seat(old)
-        return Place(self._id(task), from_, self._seat(new), restores, Reason(code, restores, self._limit))
+        from_seat = None if old is None else self._seat(old)
+        return Place(self._id(task), from_seat, self._seat(new), restores, Reason(code, restores, self._limit))
 
     def _why_given_up(self, task: int) -> Reason:
         return Reason(ReasonCode.LEARNED if task in self._learned else ReasonCode.MOVES_AT_ONCE)
@@ -129,31 +131,33 @@ class _Steps:
         return Reason(code, restores, self._limit)
 
     def _why_cold(self, task: int, instance: int) -> ReasonCode:
-        """Say why a task starts on an instance whose copy is not caught up."""
+        """Return the reason why a task starts on an instance whose copy is not caught up."""
         whole = self._state.group.tasks[task].end_offset_sum
-        left = {copy.instance: copy.remaining for copy in self._state.copies[task]}
-        closest = min(left.values(), default=whole)
+        remaining_by_instance = {copy.instance: copy.remaining for copy in self._state.copies[task]}
+        closest = min(remaining_by_instance.values(), default=whole)
         if closest >= whole:
             return ReasonCode.NO_STATE_ANYWHERE
-        return ReasonCode.MOST_CAUGHT_UP if left.get(instance) == closest else ReasonCode.TARGET_WARMS_UP
+        return (
+            ReasonCode.MOST_CAUGHT_UP if remaining_by_instance.get(instance) == closest else ReasonCode.TARGET_WARMS_UP
+        )
 
     def _restores(self, task: int, instance: int) -> int | None:
         definition = self._state.group.tasks[task]
-        copy: Copy | None = next((of for of in self._state.copies[task] if of.instance == instance), None)
+        copy: Copy | None = next((copy for copy in self._state.copies[task] if copy.instance == instance), None)
         remaining = definition.end_offset_sum if copy is None else copy.remaining
         return remaining if definition.end_offset_known or not remaining else None
 
-    def _seat(self, held: _Held) -> Seat:
+    def _seat(self, consumer_role: _ConsumerRole) -> Seat:
         group = self._state.group
-        process_id = group.instances[group.instance_of[held.consumer]].process_id
-        return Seat(process_id, group.consumer_ids[held.consumer], held.role)
+        process_id = group.instances[group.instance_of[consumer_role.consumer]].process_id
+        return Seat(process_id, group.consumer_ids[consumer_role.consumer], consumer_role.role)
 
     def _id(self, task: int) -> WorkId:
         return self._state.group.tasks[task].task_id
 
 
 def learned_tasks(group: Group, roles: Roles) -> tuple[WorkId, ...]:
-    """Return the tasks that have a learner and an owner, by who runs them: it stops them before it joins."""
+    """Return the tasks with a learner and an owner, by owner: it stops them before it joins."""
     tasks = roles.learned
     tasks = tasks[roles.owner[tasks] != NOBODY]
     tasks = tasks[roles.consumer[tasks].argsort(kind="stable")]

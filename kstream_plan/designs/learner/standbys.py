@@ -36,8 +36,8 @@ class Copying:
 
     def copy(self) -> None:
         """Keep the standbys that there are, and give each task that lacks one at most one more."""
-        wanted = self.settings.num_standby_replicas
-        if not wanted:
+        replicas = self.settings.num_standby_replicas
+        if not replicas:
             return
         self._owner, self._learner = self.owner.tolist(), self.learner.tolist()
         for task in self._stateful():
@@ -46,7 +46,7 @@ class Copying:
             if dropped is not None:
                 lags.setdefault(*dropped)
             free = [instance for instance in lags if instance in self.staying and not self._holds(instance, task)]
-            self.standbys[task] = sorted(free, key=lambda instance: (lags[instance], instance))[:wanted]
+            self.standbys[task] = sorted(free, key=lambda instance: (lags[instance], instance))[:replicas]
         copies = self._copies()
         for task in self._stateful():
             if not self._lacks(task):
@@ -55,7 +55,11 @@ class Copying:
             if not free:
                 continue
             handed = int(self.reported.owner[task]) if self.rule[task] == "a" else NOBODY
-            place = handed if handed in free else min(free, key=lambda of: ((copies[of] + 1) * self.weight[of], of))
+            place = (
+                handed
+                if handed in free
+                else min(free, key=lambda instance: ((copies[instance] + 1) * self.weight[instance], instance))
+            )
             self.standbys[task].append(place)
             copies[place] += 1
             self.new.append(task)
@@ -77,8 +81,8 @@ class Copying:
         return (task for task, stateful in enumerate(self.reported.stateful) if stateful)
 
     def _lacks(self, task: int) -> bool:
-        wanted = self.settings.num_standby_replicas
-        return len(self.standbys[task]) + (self._learner[task] != NOBODY) < wanted
+        replicas = self.settings.num_standby_replicas
+        return len(self.standbys[task]) + (self._learner[task] != NOBODY) < replicas
 
     def _holds(self, instance: int, task: int) -> bool:
         return instance in (self._owner[task], self._learner[task]) or instance in self.standbys.get(task, ())

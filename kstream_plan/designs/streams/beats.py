@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-#: From what a member is told until it has revoked and applied it, and says so in a heartbeat of its own.
+#: From a member's new tasks until it has revoked and applied them, and confirms so in a heartbeat of its own.
 APPLY_MS = 100
 
 
@@ -39,25 +39,25 @@ class Pace(StrEnum):
 class Beats:
     """The heartbeats of one member.
 
-    They come at ``phase_ms`` and every interval from then. ``applied_at_ms``: when it says that it has done what it was
-    told last, if it has not yet. ``hears_at_ms``: when it hears something new, if there is anything to hear.
+    They come at ``phase_ms`` and every interval from then. ``applied_at_ms``: when it confirms its last
+    assignment, if it has not yet. ``hears_at_ms``: when it hears something new, if there is anything to hear.
     """
 
     phase_ms: int
     applied_at_ms: int | None = None
     hears_at_ms: int | None = None
 
-    def told(self, at_ms: int) -> Beats:
-        """Return those of a member that was told something new."""
+    def after_assignment(self, at_ms: int) -> Beats:
+        """Return the heartbeats of a member that has just got new tasks."""
         return replace(self, applied_at_ms=at_ms + APPLY_MS)
 
-    def spoken(self, at_ms: int) -> Beats:
-        """Return those of a member that has just spoken."""
-        applied_at_ms = None if self.says_what_it_has(at_ms) else self.applied_at_ms
+    def after_heartbeat(self, at_ms: int) -> Beats:
+        """Return the heartbeats of a member that has just sent one."""
+        applied_at_ms = None if self.reports_tasks(at_ms) else self.applied_at_ms
         return replace(self, applied_at_ms=applied_at_ms, hears_at_ms=None)
 
-    def says_what_it_has(self, at_ms: int) -> bool:
-        """Tell whether its heartbeat of now says what it has, for it has changed."""
+    def reports_tasks(self, at_ms: int) -> bool:
+        """Tell whether its heartbeat of now reports its tasks, because they have changed."""
         return self.applied_at_ms is not None and self.applied_at_ms <= at_ms
 
     def next_ms(self, from_ms: int, interval_ms: int, pace: Pace) -> int:
@@ -76,8 +76,8 @@ def spread_beats(member_ids: Sequence[str], interval_ms: int, *, from_now: bool,
 
     ``from_now``: the first of them speaks now, at 0. ``draw``: above 0, the number of a random spread.
     """
-    twice = 2 * len(member_ids)
-    phases_ms = [(2 * place + (not from_now)) * interval_ms // twice for place in range(len(member_ids))]
+    half_steps = 2 * len(member_ids)
+    phases_ms = [(2 * place + (not from_now)) * interval_ms // half_steps for place in range(len(member_ids))]
     if draw:
         source = random.Random(draw)
         phases_ms = [source.randrange(interval_ms) for _ in member_ids]

@@ -1,4 +1,4 @@
-"""A streams group at its broker: epochs, when a target is computed, and who holds what.
+"""A streams group at its broker: epochs, when a target is computed, and what each member holds.
 
 Source: page ``streams-rules``, "When a target is computed".
 """
@@ -46,7 +46,7 @@ class Answer(NamedTuple):
 
 
 class GroupCoordinator:
-    """The broker's half of one group, private to whoever plays it."""
+    """The broker's half of one group, private to its simulation."""
 
     def __init__(self, tasks: StreamsTasks, settings: StreamsSettings) -> None:
         self.tasks = tasks
@@ -76,23 +76,23 @@ class GroupCoordinator:
 
         ``members`` are in the order of the broker's table, ``epochs`` those of the group and of the target.
         """
-        found = cls(tasks, settings)
-        known = list(members)
-        found.table = MemberTable(member.member_id for member in known)
-        for member in known:
-            found.members[member.member_id] = member
-            found._hold(member)
-        found.targets = MappingProxyType(dict(targets))
-        found.group_epoch, found.target_epoch = epochs
-        found._computed_at_ms = computed_at_ms
-        return found
+        coordinator = cls(tasks, settings)
+        ordered_members = list(members)
+        coordinator.table = MemberTable(member.member_id for member in ordered_members)
+        for member in ordered_members:
+            coordinator.members[member.member_id] = member
+            coordinator._hold(member)
+        coordinator.targets = MappingProxyType(dict(targets))
+        coordinator.group_epoch, coordinator.target_epoch = epochs
+        coordinator._computed_at_ms = computed_at_ms
+        return coordinator
 
     def copied(self) -> GroupCoordinator:
-        """Return another one that is the same by now, and goes its own way."""
-        found = copy(self)
-        found.members, found.table = dict(self.members), self.table.copied()
-        found._active, found._standby = dict(self._active), dict(self._standby)
-        return found
+        """Return an independent copy."""
+        coordinator = copy(self)
+        coordinator.members, coordinator.table = dict(self.members), self.table.copied()
+        coordinator._active, coordinator._standby = dict(self._active), dict(self._standby)
+        return coordinator
 
     def due_at_ms(self) -> int | None:
         """Return from when on a heartbeat computes a target (0: at once), ``None`` if none is wanted.
@@ -112,20 +112,20 @@ class GroupCoordinator:
 
     def after_heartbeat(self, member_id: str, owned: Owned | None) -> ReconciledMember:
         """Return the member as a heartbeat would leave it that computes no target; nothing happens."""
-        return self._after(self.members[member_id], owned)
+        return self._after_reconciliation(self.members[member_id], owned)
 
     def join(self, at_ms: int, member_id: str, process_id: str, offsets: Mapping[int, int] | None = None) -> Answer:
-        """Let a member join that is none yet."""
+        """Let a new member join."""
         by_timer = self.end_delay(at_ms)
         if not self.members and self.settings.initial_rebalance_delay_ms:
             self._delayed_until_ms = at_ms + self.settings.initial_rebalance_delay_ms
         self.group_epoch += 1
-        joining = ReconciledMember(
+        new_member = ReconciledMember(
             member_id=member_id, process_id=process_id, offsets=MappingProxyType(dict(offsets or {}))
         )
-        computed = self._compute_if_due(at_ms, joining)
-        self._put(joining)
-        member = self._reconciled(joining, Owned(frozenset(), frozenset()))
+        computed = self._compute_if_due(at_ms, new_member)
+        self._put(new_member)
+        member = self._reconciled(new_member, Owned(frozenset(), frozenset()))
         return Answer(by_timer, computed, member, tells=True)
 
     def heartbeat(
@@ -133,19 +133,21 @@ class GroupCoordinator:
     ) -> Answer:
         """Take a heartbeat of a member; ``owned`` as in :func:`reconcile`, ``offsets`` if it reports any."""
         by_timer = self.end_delay(at_ms)
-        before = self.members[member_id]
-        if offsets is not None and offsets != before.offsets:
-            self._put(replace(before, offsets=MappingProxyType(dict(offsets))))
+        previous_member = self.members[member_id]
+        if offsets is not None and offsets != previous_member.offsets:
+            self._put(replace(previous_member, offsets=MappingProxyType(dict(offsets))))
         computed = self._compute_if_due(at_ms)
         member = self._reconciled(self.members[member_id], owned)
-        return Answer(by_timer, computed, member, tells=member.holds != before.holds)
+        return Answer(by_timer, computed, member, tells=member.holds != previous_member.holds)
 
     def leave(self, at_ms: int, member_id: str) -> Mapping[str, MemberTarget] | None:
         """Take a member out, with all that it holds; return what the end of the initial delay computed before."""
         by_timer = self.end_delay(at_ms)
         self._release(self.members.pop(member_id))
         self.table.remove(member_id)
-        self.targets = MappingProxyType({member: of for member, of in self.targets.items() if member != member_id})
+        self.targets = MappingProxyType(
+            {other_id: target for other_id, target in self.targets.items() if other_id != member_id}
+        )
         self.group_epoch += 1
         return by_timer
 
@@ -156,17 +158,22 @@ class GroupCoordinator:
         ended_at_ms, self._delayed_until_ms = self._delayed_until_ms, None
         return self._compute(ended_at_ms) if self.group_epoch > self.target_epoch and self.members else None
 
-    def _compute_if_due(self, at_ms: int, joining: ReconciledMember | None = None) -> Mapping[str, MemberTarget] | None:
+    def _compute_if_due(
+        self, at_ms: int, new_member: ReconciledMember | None = None
+    ) -> Mapping[str, MemberTarget] | None:
         if self._delayed_until_ms is not None or self.group_epoch <= self.target_epoch:
             return None
         interval_ms = self.settings.assignment_interval_ms
         if interval_ms and self._computed_at_ms is not None and at_ms < self._computed_at_ms + interval_ms:
             return None
-        return self._compute(at_ms, joining)
+        return self._compute(at_ms, new_member)
 
-    def _compute(self, at_ms: int, joining: ReconciledMember | None = None) -> Mapping[str, MemberTarget]:
-        known = [self.members[member_id] for member_id in self.table.order()]
-        members = [self._assigned(member) for member in (*known, *([] if joining is None else [joining]))]
+    def _compute(self, at_ms: int, new_member: ReconciledMember | None = None) -> Mapping[str, MemberTarget]:
+        current_members = [self.members[member_id] for member_id in self.table.order()]
+        members = [
+            self._assigned_member(member)
+            for member in (*current_members, *([] if new_member is None else [new_member]))
+        ]
         settings = self.settings
         self.targets = MappingProxyType(
             assign(self.tasks, members, settings.num_standby_replicas, by_current=settings.by_current)
@@ -174,7 +181,7 @@ class GroupCoordinator:
         self.target_epoch, self._computed_at_ms = self.group_epoch, at_ms
         return self.targets
 
-    def _assigned(self, member: ReconciledMember) -> AssignedMember:
+    def _assigned_member(self, member: ReconciledMember) -> AssignedMember:
         if self.settings.by_current:
             active, standby = member.holds
             return AssignedMember(
@@ -190,12 +197,12 @@ class GroupCoordinator:
         )
 
     def _reconciled(self, member: ReconciledMember, owned: Owned | None) -> ReconciledMember:
-        after = self._after(member, owned)
-        if after is not member:
-            self._put(after)
-        return after
+        reconciled_member = self._after_reconciliation(member, owned)
+        if reconciled_member is not member:
+            self._put(reconciled_member)
+        return reconciled_member
 
-    def _after(self, member: ReconciledMember, owned: Owned | None) -> ReconciledMember:
+    def _after_reconciliation(self, member: ReconciledMember, owned: Owned | None) -> ReconciledMember:
         return reconcile(
             member,
             self.targets.get(member.member_id, _NOTHING),
@@ -206,9 +213,9 @@ class GroupCoordinator:
         )
 
     def _put(self, member: ReconciledMember) -> None:
-        before = self.members.get(member.member_id)
-        if before is not None:
-            self._release(before)
+        previous_member = self.members.get(member.member_id)
+        if previous_member is not None:
+            self._release(previous_member)
         self._hold(member)
         self.members[member.member_id] = member
         self.table.put(member.member_id)
@@ -220,7 +227,7 @@ class GroupCoordinator:
             self._standby[task] = self._standby.get(task, frozenset()) | {member.process_id}
 
     def _release(self, member: ReconciledMember) -> None:
-        """Forget what a member held: nobody else of its process holds the same, and an active task has one holder."""
+        """Forget what a member held: no other of its process holds the same, and an active task has one holder."""
         for task in (*member.active, *member.revoking_active):
             del self._active[task]
         for task in (*member.standby, *member.revoking_standby):

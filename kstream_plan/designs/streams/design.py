@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from kstream_plan.designs.streams import silence
 from kstream_plan.designs.streams.beats import Pace
-from kstream_plan.designs.streams.copies import begun
+from kstream_plan.designs.streams.copies import with_initial_lags
 from kstream_plan.designs.streams.playing import StreamsCoordinator
 from kstream_plan.designs.streams.start import Start
 from kstream_plan.errors import ScenarioError
@@ -42,20 +42,22 @@ class Streams(Design):
     unrated_times: ClassVar[DurationIs] = "estimate"
 
     def start(self, state: GroupState, scenario: Scenario | None) -> GroupState:
-        """Let the broker's half begin where the snapshot has it; without a scenario a target is computed now."""
+        """Start the broker's half as the snapshot has it; without a scenario a target is computed now."""
         assert isinstance(state.memory, Beginning)
-        known, reported_ms = state.memory.broker, state.memory.reported_ms
-        assert known is not None
-        group = _in_order(known, self.order)
+        broker_group, reported_ms = state.memory.broker, state.memory.reported_ms
+        assert broker_group is not None
+        group = _in_order(broker_group, self.order)
         if self.pace is Pace.LATEST:
-            group = silence.with_one_silent(group, _run(state))
+            group = silence.with_one_silent(group, _running_tasks(state))
         offsets = _offsets(group, state.group)  # what copies lack by these, they lack of the end offsets of now
         reported_ms = dict.fromkeys(sorted(offsets), 0) | dict(reported_ms)
-        found = replace(seated(state), memory=Start(group=group, asks_now=scenario is None, reported_ms=reported_ms))
-        return begun(found, offsets)
+        start_state = replace(
+            seated(state), memory=Start(group=group, asks_now=scenario is None, reported_ms=reported_ms)
+        )
+        return with_initial_lags(start_state, offsets)
 
     def happening(self, event: Event, snapshot: Snapshot) -> Event:
-        """Return the same where who is closed leaves, unless it is a static member, and with the group's settings.
+        """Return the event with closed instances leaving, unless members are static, and with the group's settings.
 
         Raises:
             ScenarioError: it makes static members of a group whose broker refuses them.
@@ -63,12 +65,16 @@ class Streams(Design):
         group, broker = snapshot.state.group, snapshot.state.memory
         assert isinstance(broker, BrokerGroup)
         if getattr(event, "static", False) and not BROKER_VERSIONS[broker.broker_version]:
-            what = f"brokers of {broker.broker_version} refuse static members in streams groups"
-            raise ScenarioError(what, where=event.where, fix="leave static out, or give a broker_version of 4.4")
-        if isinstance(event, Stop) and not event.crash and not any(_is_static(group, of) for of in event.process_ids):
+            message = f"brokers of {broker.broker_version} refuse static members in streams groups"
+            raise ScenarioError(message, where=event.where, fix="leave static out, or give a broker_version of 4.4")
+        if (
+            isinstance(event, Stop)
+            and not event.crash
+            and not any(_is_static(group, process_id) for process_id in event.process_ids)
+        ):
             return Leave(at_ms=event.at_ms, process_ids=event.process_ids, where=event.where)
         if isinstance(event, Bounce):
-            static = event.static or any(_is_static(group, of) for of in event.process_ids)
+            static = event.static or any(_is_static(group, process_id) for process_id in event.process_ids)
             return replace(event, leaves=not static, settings=_of_group(event.settings))
         return replace(event, settings=_of_group(event.settings)) if isinstance(event, ConfigChange) else event
 
@@ -86,11 +92,11 @@ class Streams(Design):
 
     def at_other_times(self) -> Sequence[Streams]:
         """Return the same design with heartbeats that let tasks pause longest, and with drawn ones."""
-        drawn = (replace(self, draw=draw) for draw in range(1, _DRAWS + 1))
-        return (replace(self, pace=Pace.APART), *drawn)
+        random_spreads = (replace(self, draw=draw) for draw in range(1, _DRAWS + 1))
+        return (replace(self, pace=Pace.APART), *random_spreads)
 
     def other_beginnings(self, snapshot: Snapshot) -> Sequence[Streams]:
-        """Return the same design with other orders of the broker's table, if nobody knows which it is."""
+        """Return the same design with other orders of the broker's table, if its order is unknown."""
         group = snapshot.state.memory
         assert isinstance(group, BrokerGroup)
         return () if group.ordered else tuple(replace(self, order=order) for order in range(1, _ORDERS))
@@ -99,14 +105,14 @@ class Streams(Design):
         """Begin to coordinate a group with these settings."""
         return StreamsCoordinator(config, self.pace, in_memory=self.in_memory, draw=self.draw)
 
-    def assumptions(self, played: Played) -> tuple[Note, ...]:
-        """Say what a plan takes for granted about members and their heartbeats."""
-        return tuple(_notes(played))
+    def assumptions(self, run: Played) -> tuple[Note, ...]:
+        """Return what a plan assumes about members and their heartbeats."""
+        return tuple(_notes(run))
 
 
 #: The number of random spreads of heartbeats that are simulated beside the others.
 _DRAWS = 5
-#: So many orders of the broker's table are played where it is not known.
+#: The number of orders of the broker's table that are simulated where it is unknown.
 _ORDERS = 5
 
 
@@ -126,71 +132,71 @@ def _is_static(group: Group, process_id: str) -> bool:
 
 
 def _of_group(settings: Iterable[tuple[str, SettingValue]]) -> tuple[tuple[str, SettingValue], ...]:
-    """Return those that are the group's, by the planner's names: the application's have no effect."""
+    """Return the group's settings, by the planner's names: the application's have no effect."""
     return tuple((GROUP_SETTINGS[name][0], value) for name, value in settings if name in GROUP_SETTINGS)
 
 
-def _notes(played: Played) -> Iterator[Note]:
-    group = played.snapshot.state.memory
+def _notes(run: Played) -> Iterator[Note]:
+    group = run.snapshot.state.memory
     assert isinstance(group, BrokerGroup)
-    if played.goes_on:
+    if run.goes_on:
         yield Note("goes-on", "The group has not reached its target yet: it continues")
-    elif played.scenario is None:
+    elif run.scenario is None:
         yield Note("starts-now", "The broker computes a target now, as it would when a member joins or leaves")
-    heartbeat_ms = played.snapshot.config.heartbeat_interval_ms
+    heartbeat_ms = run.snapshot.config.heartbeat_interval_ms
     yield Note(
         "heartbeat-phases",
         "When members send heartbeats is unknown: they are assumed to be spread evenly over "
         f"{duration(heartbeat_ms)}, and each cut-over may take up to {duration(heartbeat_ms)}",
     )
-    events = () if played.scenario is None else played.scenario.events
+    events = () if run.scenario is None else run.scenario.events
     if any(isinstance(event, Join) and len(event.instances) > 1 for event in events):
         message = (
             "New instances are assumed to join at the same moment: if one is later, the group settles later, and more "
             "may start cold (a scenario gives each its time)"
         )
         yield Note("join-together", message)
-    without = dict.fromkeys(
+    ineffective_settings = dict.fromkeys(
         name.replace("_", ".")
         for event in events
         for name, _ in getattr(event, "settings", ())
         if name not in GROUP_SETTINGS
     )
-    if without:
-        message = f"{', '.join(without)}: settings of the application have no effect in a streams group"
-        yield Note("no-effect-in-streams-group", message, tuple(without))
-    yield from _back_before_fenced(events, played.snapshot)
+    if ineffective_settings:
+        message = f"{', '.join(ineffective_settings)}: settings of the application have no effect in a streams group"
+        yield Note("no-effect-in-streams-group", message, tuple(ineffective_settings))
+    yield from _back_before_fenced(events, run.snapshot)
     if any(isinstance(event, Bounce | Return) for event in events):
-        again = (
+        effect = (
             "finds its state directories again by the offsets that it reports"
             if BROKER_VERSIONS[group.broker_version]
             else "is a new member without any state to the broker"
         )
         yield Note(
             "restarted-members",
-            f"An instance that closes leaves at once, with a leave for each thread; an instance that returns {again}",
+            f"An instance that closes leaves at once, with a leave for each thread; an instance that returns {effect}",
         )
-    if played.snapshot.config.num_standby_replicas:
-        yield from _about_standbys(group, played.group)
-    yield from silence.notes(group, played.snapshot.config, _run(played.state))
+    if run.snapshot.config.num_standby_replicas:
+        yield from _about_standbys(group, run.group)
+    yield from silence.notes(group, run.snapshot.config, _running_tasks(run.state))
     if not group.ordered:
         message = (
             f"The order of the broker's table is unknown, and it breaks ties: {_ORDERS} orders were simulated, and "
             "ranges show the figures that differ"
         )
         yield Note("table-order-unknown", message)
-    if played.unrated:
+    if run.unrated:
         message = "A restore rate or an end offset is unknown, and so is when every task runs again"
-        yield Note("no-restore-rate", message, played.unrated)
-    if not played.rounds:
-        yield from _copies_behind(played.snapshot)
+        yield Note("no-restore-rate", message, run.unrated)
+    if not run.rounds:
+        yield from _copies_behind(run.snapshot)
     message = "Assigned copies of unknown lag are shown as caught up; ranges tell what follows if they are behind"
     yield Note("copies-caught-up", message)
 
 
-def _about_standbys(broker: BrokerGroup, planned: Group) -> Iterator[Note]:
-    """Say what the assignor does not go by, and in which patch it differs."""
-    if any(instance.client_tags for instance in planned.instances):
+def _about_standbys(broker: BrokerGroup, group: Group) -> Iterator[Note]:
+    """Note what the assignor ignores, and in which patch it differs."""
+    if any(instance.client_tags for instance in group.instances):
         message = "Brokers do not go by client tags (KIP-1071's assignor sticky): standbys are not spread over them"
         yield Note("tags-without-effect", message)
     if broker.broker_version == "4.2":
@@ -199,15 +205,17 @@ def _about_standbys(broker: BrokerGroup, planned: Group) -> Iterator[Note]:
 
 
 def _back_before_fenced(events: Sequence[Event], snapshot: Snapshot) -> Iterator[Note]:
-    """Say of whom more happens than is played: they are back before the broker has fenced what crashed."""
+    """Note instances that return before the broker has fenced their crashed members: more happens than is shown."""
     group, session_ms, crashed = snapshot.state.group, snapshot.config.session_timeout_ms, dict[str, int]()
     back = list[str]()
-    for event in sorted(events, key=lambda one: one.at_ms):
+    for event in sorted(events, key=lambda event: event.at_ms):
         if isinstance(event, Stop) and event.crash:
-            crashed |= {of: event.at_ms for of in event.process_ids if not _is_static(group, of)}
+            crashed |= {
+                process_id: event.at_ms for process_id in event.process_ids if not _is_static(group, process_id)
+            }
         elif isinstance(event, Return) and event.keeps_disk and not event.static:
-            gone = [of for of in event.process_ids if of in crashed]
-            back += [of for of in gone if event.at_ms - crashed.pop(of) < session_ms]
+            returning = [process_id for process_id in event.process_ids if process_id in crashed]
+            back += [process_id for process_id in returning if event.at_ms - crashed.pop(process_id) < session_ms]
     if back:
         message = (
             f"{', '.join(back)}: return before the broker has fenced the members that crashed "
@@ -218,36 +226,36 @@ def _back_before_fenced(events: Sequence[Event], snapshot: Snapshot) -> Iterator
 
 
 def _copies_behind(snapshot: Snapshot) -> Iterator[Note]:
-    """Say how far behind standbys are where nothing moves, as far as anybody has said."""
+    """Note how far behind standbys are where nothing moves, as far as reported."""
     group, limit = snapshot.state.group, snapshot.config.acceptable_recovery_lag
     standbys = [
         (task, group.instance_of[consumer])
-        for consumer, held in enumerate(snapshot.state.holdings)
-        for task in held.standby
+        for consumer, holding in enumerate(snapshot.state.holdings)
+        for task in holding.standby
     ]
     lags = {seat: reported_lag(snapshot, *seat) for seat in standbys}
-    known = {seat: lag for seat, lag in lags.items() if lag is not None}
-    behind = {seat: lag for seat, lag in known.items() if lag > limit}
-    said = ["How far the standbys are behind is unknown"]
-    if known:
-        said = [f"{len(behind)} of {len(known)} standbys are more than {limit:,} records behind"]
-        said += [f"up to {max(behind.values()):,}"] if behind else []
-        said += [f"the lag of {len(lags) - len(known)} is unknown"] if len(known) < len(lags) else []
+    known_lags = {seat: lag for seat, lag in lags.items() if lag is not None}
+    lags_above_limit = {seat: lag for seat, lag in known_lags.items() if lag > limit}
+    parts = ["How far the standbys are behind is unknown"]
+    if known_lags:
+        parts = [f"{len(lags_above_limit)} of {len(known_lags)} standbys are more than {limit:,} records behind"]
+        parts += [f"up to {max(lags_above_limit.values()):,}"] if lags_above_limit else []
+        parts += [f"the lag of {len(lags) - len(known_lags)} is unknown"] if len(known_lags) < len(lags) else []
     if standbys:
-        names = tuple(str(group.tasks[task].task_id) for task, _ in sorted(behind))
-        yield Note("copies-behind", ", ".join(said), names)
+        names = tuple(str(group.tasks[task].task_id) for task, _ in sorted(lags_above_limit))
+        yield Note("copies-behind", ", ".join(parts), names)
 
 
-def _run(state: GroupState) -> set[str]:
+def _running_tasks(state: GroupState) -> set[str]:
     """Return the names of the tasks that are run."""
-    return {str(state.group.tasks[task].task_id) for held in state.holdings for task in held.active}
+    return {str(state.group.tasks[task].task_id) for holding in state.holdings for task in holding.active}
 
 
-def _offsets(group: BrokerGroup, planned: Group) -> dict[tuple[int, int], int]:
+def _offsets(broker_group: BrokerGroup, group: Group) -> dict[tuple[int, int], int]:
     """Return the offsets that members reported of their directories, the most advanced of an instance."""
-    found: dict[tuple[int, int], int] = {}
-    for member in group.members:
+    offsets: dict[tuple[int, int], int] = {}
+    for member in broker_group.members:
         for name, offset in member.offsets:
-            seat = planned.task_index_by_text[name], planned.instance_index[member.process_id]
-            found[seat] = max(offset, found.get(seat, 0))
-    return found
+            seat = group.task_index_by_text[name], group.instance_index[member.process_id]
+            offsets[seat] = max(offset, offsets.get(seat, 0))
+    return offsets

@@ -9,47 +9,49 @@ from types import MappingProxyType
 from kstream_plan.designs.streams.beats import Beats
 from kstream_plan.designs.streams.coordinator import GroupCoordinator
 from kstream_plan.designs.streams.reconciliation import MemberState
-from kstream_plan.designs.streams.silence import Fenced, Silent
+from kstream_plan.designs.streams.silence import FencedMember, Silent
 from kstream_plan.designs.streams.steps import LastOwners
 from kstream_plan.model import Group, GroupState
 from kstream_plan.plans import Drop, Revoke, Trigger
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Playing:
-    """What a streams group remembers between turns: the broker's half, which is never changed, and who speaks when.
+class StreamsMemory:
+    """What a streams group remembers between turns: the broker's half, which is never changed, and the heartbeats.
 
-    ``owners`` tell who ran each task last. ``joining`` are members that have not spoken yet, each with its process id
-    and the offsets that it brings. ``computes_at_ms`` is when a heartbeat may compute a target at the earliest
-    (``None``: none is wanted), ``trigger`` what it is wanted for. Instances in ``stopped``, by process id,
-    say nothing now. ``silent`` are members that never say that they have given up what they were told to, each with
-    when it is fenced; ``fenced`` are those that were. ``begins``: no turn has told yet
-    what is under way; ``untold`` are other steps that none has told yet.
+    ``owners`` are the seats that ran each task last. ``joining_members`` have sent no heartbeat yet, each with its
+    process id and the offsets that it brings. ``computes_at_ms`` is when a heartbeat may compute a target at the
+    earliest (``None``: none is wanted), ``trigger`` what it is wanted for. Instances in ``stopped_process_ids`` send
+    none now. ``silent`` members never confirm that they have given up tasks, each with when it is fenced;
+    ``fenced_members`` were. ``begins``: no turn has reported yet what is under way; ``unreported_steps``: other steps
+    that none has reported yet.
     """
 
     broker_version: str
     broker: GroupCoordinator
     beats: Mapping[str, Beats]
     owners: LastOwners
-    joining: tuple[tuple[str, str, tuple[tuple[int, int], ...]], ...] = ()
+    joining_members: tuple[tuple[str, str, tuple[tuple[int, int], ...]], ...] = ()
     computes_at_ms: int | None = None
     trigger: Trigger = Trigger.MANUAL
-    stopped: tuple[str, ...] = ()
+    stopped_process_ids: tuple[str, ...] = ()
     silent: Silent = field(default_factory=lambda: MappingProxyType({}))
     begins: bool = False
-    untold: tuple[Revoke | Drop, ...] = ()
-    fenced: tuple[Fenced, ...] = ()
+    unreported_steps: tuple[Revoke | Drop, ...] = ()
+    fenced_members: tuple[FencedMember, ...] = ()
 
     @property
     def fences(self) -> Mapping[str, int]:
-        """When the broker fences whom, as far as anybody knows; the last member goes on being one here."""
-        known = {of: fenced_ms for of, fenced_ms in self.silent.items() if fenced_ms is not None}
-        return known if len(self.broker.members) > 1 else {}
+        """When the broker fences each silent member, if that is known; the last member stays one here."""
+        fence_ms_by_member = {
+            member_id: fenced_ms for member_id, fenced_ms in self.silent.items() if fenced_ms is not None
+        }
+        return fence_ms_by_member if len(self.broker.members) > 1 else {}
 
 
-def playing_of(state: GroupState) -> Playing:
+def memory_of(state: GroupState) -> StreamsMemory:
     """Return what a group remembers."""
-    assert isinstance(state.memory, Playing)
+    assert isinstance(state.memory, StreamsMemory)
     return state.memory
 
 

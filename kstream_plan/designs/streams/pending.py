@@ -1,4 +1,4 @@
-"""What members of a streams group were told to give up and have not said yet that they have: it is still theirs.
+"""Tasks that members of a streams group were told to give up and have not confirmed yet: they are still theirs.
 
 ``number`` gives the group's number of each of the broker's tasks throughout.
 """
@@ -15,17 +15,19 @@ from kstream_plan.plans import Drop, Reason, ReasonCode, Revoke, Role
 
 
 def pending(state: GroupState, broker: GroupCoordinator, number: Sequence[int]) -> Iterator[Revoke | Drop]:
-    """Yield the end of what members were told to give up, member by member in the order of the broker's table."""
+    """Yield the steps that end pending revocations, member by member in the order of the broker's table."""
     for member_id in broker.table.order():
-        member, of = broker.members[member_id], consumer_of(state.group, broker, member_id)
+        member, consumer = broker.members[member_id], consumer_of(state.group, broker, member_id)
         for task in sorted(number[task] for task in member.revoking_active):
-            yield Revoke(state.group.tasks[task].task_id, seat(state, of), Reason(ReasonCode.MOVES_AWAY))
+            yield Revoke(state.group.tasks[task].task_id, seat(state, consumer), Reason(ReasonCode.MOVES_AWAY))
         for task in sorted(number[task] for task in member.revoking_standby):
-            yield Drop(state.group.tasks[task].task_id, seat(state, of, Role.STANDBY), Reason(ReasonCode.NOT_NEEDED))
+            yield Drop(
+                state.group.tasks[task].task_id, seat(state, consumer, Role.STANDBY), Reason(ReasonCode.NOT_NEEDED)
+            )
 
 
 def with_pending(state: GroupState, broker: GroupCoordinator, number: Sequence[int]) -> Holdings:
-    """Return what everybody holds, and has not said yet that it does not any more."""
+    """Return what every consumer holds, or has not confirmed yet to have given up."""
     holdings = list(state.holdings)
     for member_id, member in broker.members.items():
         active, standby = (*member.active, *member.revoking_active), (*member.standby, *member.revoking_standby)
@@ -33,22 +35,26 @@ def with_pending(state: GroupState, broker: GroupCoordinator, number: Sequence[i
     return Holdings.of(state.group, holdings)
 
 
-def told_to_give_up(
+def revoking_tasks(
     state: GroupState, broker: GroupCoordinator, number: Sequence[int], member_id: str
 ) -> tuple[WorkId, ...]:
     """Return the tasks that a member was told to give up, active ones first."""
     member = broker.members[member_id]
     roles = (member.revoking_active, member.revoking_standby)
-    return tuple(state.group.tasks[task].task_id for role in roles for task in sorted(number[of] for of in role))
+    return tuple(
+        state.group.tasks[task].task_id
+        for role in roles
+        for task in sorted(number[broker_task] for broker_task in role)
+    )
 
 
 def owned_by(state: GroupState, broker: GroupCoordinator, number: Sequence[int]) -> dict[int, int]:
-    """Return who runs each task, or has not said yet that it has given it up, by consumer."""
-    found = dict[int, int]()
+    """Return the consumer that runs each task, or has not confirmed yet that it has given it up."""
+    consumer_by_task = dict[int, int]()
     for member_id, member in broker.members.items():
         tasks = (number[task] for task in (*member.active, *member.revoking_active))
-        found |= dict.fromkeys(tasks, consumer_of(state.group, broker, member_id))
-    return found
+        consumer_by_task |= dict.fromkeys(tasks, consumer_of(state.group, broker, member_id))
+    return consumer_by_task
 
 
 def as_holding(number: Sequence[int], active: Iterable[int], standby: Iterable[int]) -> Holding:

@@ -25,7 +25,7 @@ class MemberState(StrEnum):
 
 
 class Owned(NamedTuple):
-    """The tasks that a member says it has."""
+    """The tasks that a member reports to have."""
 
     active: frozenset[int]
     standby: frozenset[int]
@@ -80,7 +80,7 @@ def reconcile(
         target: what it should hold.
         target_epoch: the epoch of that target.
         holders: who holds what just before, the member included.
-        owned: what the member says it has, ``None`` if it says nothing.
+        owned: what the member reports to have, ``None`` if it reports nothing.
         by_current: the rules of 4.4, else those of 4.2 and 4.3.
     """
     if member.state is MemberState.STABLE and member.epoch == target_epoch:
@@ -133,7 +133,7 @@ class _Change(NamedTuple):
 
 def _change(member: ReconciledMember, target: MemberTarget, holders: Holders, *, by_current: bool) -> _Change:
     process = member.process_id
-    keep_active = MappingProxyType({task: at for task, at in member.active.items() if task in target.active})
+    keep_active = MappingProxyType({task: epoch for task, epoch in member.active.items() if task in target.active})
     keep_standby = member.standby & target.standby
     want_active, want_standby = target.active - keep_active.keys(), target.standby - keep_standby
     still_standby = member.standby & want_active if by_current else _NONE
@@ -164,5 +164,5 @@ def _change(member: ReconciledMember, target: MemberTarget, holders: Holders, *,
 
 
 def _holds_any(owned: Owned | None, active: frozenset[int], standby: frozenset[int]) -> bool:
-    """Tell whether a member may still have any of these: it says so, or says nothing."""
+    """Tell whether a member may still have any of these: it reports so, or reports nothing."""
     return owned is None or bool(owned.active & active or owned.standby & standby)

@@ -1,4 +1,4 @@
-"""Members that were told to give up tasks and do not say that they have, until the broker fences them.
+"""Members that were told to give up tasks and do not confirm it, until the broker fences them.
 
 The broker waits for such a member as long as its rebalance time-out (its ``max.poll.interval.ms``), counted from when
 it was told; then it lets the member go, with all that it holds, and computes a target without it.
@@ -19,145 +19,155 @@ from kstream_plan.model.streams_group import BrokerGroup, BrokerMember, TaskName
 from kstream_plan.model.times import duration
 from kstream_plan.plans import Cause, CauseCode, Verdict
 
-#: After so many heartbeat intervals whoever was told to give up tasks should have said that it has.
+#: After so many heartbeat intervals a member that was told to give up tasks should have confirmed it.
 _LONG_BEATS = 3
 #: Until when each silent member is one, by member id; ``None``: the broker should have fenced it before.
 Silent = Mapping[str, int | None]
 
 
-class Fenced(NamedTuple):
+class FencedMember(NamedTuple):
     """A member that the broker has let go, the tasks that it was waited for, and how many more it ran."""
 
     member_id: str
     process_id: str
     at_ms: int
     task_ids: tuple[WorkId, ...]
-    others: int
+    other_task_count: int
 
 
 def silent_members(group: BrokerGroup, config: AssignmentConfig, pace: Pace) -> Silent:
-    """Return who does not say any more that it has given up what it was told to, and when it is fenced.
+    """Return the members that do not confirm that they gave up what they were told to, and when each is fenced.
 
-    Who was told a few heartbeats ago at most will say so soon. Of who was told longer ago nobody knows that it never
-    will: it does at the ``SOONEST``; nor, where no age is known, that it will: it does not at the ``LATEST``.
+    A member that was told at most a few heartbeats ago confirms soon. Whether one that was told longer ago ever does is
+    unknown: it does at the ``SOONEST``; at the ``LATEST`` it does not even where the age is unknown.
     """
-    told = [member.member_id for member in _told(group)]
+    revoking_members = [member.member_id for member in _revoking_members(group)]
     interval_ms, timeout_ms = config.heartbeat_interval_ms, config.max_poll_interval_ms or 0
     age_ms = group.target_age_ms
     if pace is Pace.SOONEST or (age_ms is None and pace is not Pace.LATEST):
         return MappingProxyType({})
     if age_ms is None:
-        return MappingProxyType(dict.fromkeys(told, timeout_ms))
+        return MappingProxyType(dict.fromkeys(revoking_members, timeout_ms))
     if age_ms <= _LONG_BEATS * interval_ms:
         return MappingProxyType({})
-    latest_ms = interval_ms + timeout_ms - age_ms  # whoever hears of a target hears it within an interval
+    latest_ms = interval_ms + timeout_ms - age_ms  # every member hears of a target within an interval
     at_ms = latest_ms if pace is Pace.LATEST else max(0, latest_ms - interval_ms // 2)
-    return MappingProxyType(dict.fromkeys(told, at_ms if latest_ms > 0 else None))
+    return MappingProxyType(dict.fromkeys(revoking_members, at_ms if latest_ms > 0 else None))
 
 
-def only(silent: Silent, members: Collection[str]) -> Silent:
-    """Return those that are members still."""
-    return MappingProxyType({of: fenced_ms for of, fenced_ms in silent.items() if of in members})
+def still_silent(silent: Silent, members: Collection[str]) -> Silent:
+    """Return the silent members that are still in the group."""
+    return MappingProxyType({member_id: fenced_ms for member_id, fenced_ms in silent.items() if member_id in members})
 
 
-def notes(group: BrokerGroup, config: AssignmentConfig, run: Collection[str]) -> Iterator[Note]:
-    """Say of whom nobody knows whether it still gives up what it was told to; ``run`` are the tasks that are run."""
+def notes(group: BrokerGroup, config: AssignmentConfig, running_tasks: Collection[str]) -> Iterator[Note]:
+    """Yield notes on members that may never give up what they were told to; ``running_tasks`` have an owner."""
     timeout = f"{duration(config.max_poll_interval_ms or 0)} after the request (max.poll.interval.ms)"
-    told, age_ms = tuple(member.member_id for member in _told(group)), group.target_age_ms
-    if told and age_ms is None:
+    names, age_ms = tuple(member.member_id for member in _revoking_members(group)), group.target_age_ms
+    if names and age_ms is None:
         message = (
-            f"{', '.join(told)}: was asked to give up tasks, since when is unknown, and is assumed to confirm soon. "
+            f"{', '.join(names)}: was asked to give up tasks, since when is unknown, and is assumed to confirm soon. "
             f"If it never does, the members that wait for it wait until the broker fences it, {timeout}"
         )
-        yield Note("owner-silent", message, told)
-    elif told and age_ms is not None and age_ms > _LONG_BEATS * config.heartbeat_interval_ms:
+        yield Note("owner-silent", message, names)
+    elif names and age_ms is not None and age_ms > _LONG_BEATS * config.heartbeat_interval_ms:
         message = (
-            f"{', '.join(told)}: was asked to give up tasks, and has not confirmed for up to {duration(age_ms)}. It "
+            f"{', '.join(names)}: was asked to give up tasks, and has not confirmed for up to {duration(age_ms)}. It "
             f"is assumed never to do so: the broker fences it {timeout}. A thread that hangs runs none of its tasks "
             "meanwhile, nor before"
         )
-        yield Note("owner-silent", message, told)
-    behind, lost = _unknown_revocations(group, run)
-    if lost:
+        yield Note("owner-silent", message, names)
+    suspects, unowned = _unknown_revocations(group, running_tasks)
+    if unowned:
         message = (
-            f"{', '.join(lost)}: no member runs these tasks. Which member was asked to give them up and has not "
-            f"confirmed is unknown; they are assumed to be given up. If one of {', '.join(behind)} never confirms, "
+            f"{', '.join(unowned)}: no member runs these tasks. Which member was asked to give them up and has not "
+            f"confirmed is unknown; they are assumed to be given up. If one of {', '.join(suspects)} never confirms, "
             f"they wait until the broker fences it, {timeout}"
         )
-        yield Note("revocations-unknown", message, behind)
+        yield Note("revocations-unknown", message, suspects)
 
 
-def with_one_silent(group: BrokerGroup, run: Collection[str]) -> BrokerGroup:
-    """Return the same with one member that never says that it has given up what nobody runs, if there may be one.
+def with_one_silent(group: BrokerGroup, running_tasks: Collection[str]) -> BrokerGroup:
+    """Return the group with one member that never confirms that it gave up unowned tasks, if there may be one.
 
-    Of those that it may be it is the one that runs most, for all of that goes elsewhere when it is fenced.
+    Of the candidates it is the one with most tasks: all of them move when it is fenced.
     """
-    behind, lost = _unknown_revocations(group, run)
-    may_be = [of for of in group.members if of.member_id in behind and {*lost}.difference(of.target.active)]
-    if not may_be:
+    suspects, unowned_tasks = _unknown_revocations(group, running_tasks)
+    candidates = [
+        member
+        for member in group.members
+        if member.member_id in suspects and {*unowned_tasks}.difference(member.target.active)
+    ]
+    if not candidates:
         return group
-    silent = max(may_be, key=lambda of: len(of.target.active))
-    revoking = TaskNames(tuple(task for task in lost if task not in silent.target.active))
-    changed = replace(silent, state=MemberState.UNREVOKED_TASKS, revoking=revoking)
-    return replace(group, members=tuple(changed if of is silent else of for of in group.members))
+    silent = max(candidates, key=lambda member: len(member.target.active))
+    revoking = TaskNames(tuple(task for task in unowned_tasks if task not in silent.target.active))
+    unrevoked_member = replace(silent, state=MemberState.UNREVOKED_TASKS, revoking=revoking)
+    return replace(group, members=tuple(unrevoked_member if member is silent else member for member in group.members))
 
 
-def _unknown_revocations(group: BrokerGroup, run: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return who may have been told to give up tasks, and which tasks nobody runs that somebody else is to.
+def _unknown_revocations(group: BrokerGroup, running_tasks: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the members that may have been told to give up tasks, and the unowned tasks that others are to run.
 
-    Whoever has reached the target's epoch has given up what it was told to.
+    A member that has reached the target's epoch has given up what it was told to.
     """
-    lost = sorted({task for of in group.members for task in of.target.active}.difference(run))
-    pending = {task for of in group.members for task in of.revoking.active}
-    behind = [of for of in group.members if of.epoch < group.target_epoch and _may_have_been_told(of)]
-    may_wait = [task for task in lost if task not in pending and any(task not in of.target.active for of in behind)]
-    return tuple(of.member_id for of in behind if may_wait), tuple(may_wait)
+    unowned_tasks = sorted(
+        {task for member in group.members for task in member.target.active}.difference(running_tasks)
+    )
+    pending = {task for member in group.members for task in member.revoking.active}
+    candidates = [member for member in group.members if member.epoch < group.target_epoch and _may_be_revoking(member)]
+    waiting_tasks = [
+        task
+        for task in unowned_tasks
+        if task not in pending and any(task not in member.target.active for member in candidates)
+    ]
+    return tuple(member.member_id for member in candidates if waiting_tasks), tuple(waiting_tasks)
 
 
-def _may_have_been_told(member: BrokerMember) -> bool:
+def _may_be_revoking(member: BrokerMember) -> bool:
     return member.state is None or (member.state == MemberState.UNREVOKED_TASKS and not any(member.revoking))
 
 
-def never_over(
+def unending_verdict(
     member: ReconciledMember,
     age_ms: int | None,
     tasks: tuple[WorkId, ...],
     config: AssignmentConfig,
     *,
-    alone: bool,
+    is_last_member: bool,
 ) -> Verdict:
-    """Return how a plan ends with a member that says nothing, and of which nobody knows when that is over.
+    """Return the verdict on a plan whose member says nothing, for an unknown time.
 
-    ``alone``: nobody else is there to take over what it has; else it should have been fenced before.
+    ``is_last_member``: no other member could take over its tasks; else it should have been fenced before.
     """
-    why = (
+    explanation = (
         "no other member could take over"
-        if alone
+        if is_last_member
         else f"by max.poll.interval.ms={config.max_poll_interval_ms} the broker should have fenced it: its own "
         "interval is longer, by how much is unknown"
     )
-    message = f"{_told_and_silent(member.member_id, age_ms)}; {why}. {_cure(config)}"
+    message = f"{_told_and_silent(member.member_id, age_ms)}; {explanation}. {_cure(config)}"
     reason = "these tasks wait, for an unknown time, for a member that does not confirm that it has given them up"
     return Verdict("stuck", tasks, reason, Cause(CauseCode.OVERDUE_OWNER, tasks[0], member.process_id, message))
 
 
-def until_fenced(fenced: Fenced, age_ms: int | None, config: AssignmentConfig) -> Verdict:
-    """Return how a plan ends in which a member had to be fenced."""
+def fencing_verdict(member: FencedMember, age_ms: int | None, config: AssignmentConfig) -> Verdict:
+    """Return the verdict on a plan in which a member had to be fenced."""
     message = (
-        f"{_told_and_silent(fenced.member_id, age_ms)}. The broker fences it {duration(fenced.at_ms)} from now, "
+        f"{_told_and_silent(member.member_id, age_ms)}. The broker fences it {duration(member.at_ms)} from now, "
         f"max.poll.interval.ms={config.max_poll_interval_ms} after the request, unless it leaves before (a thread "
         f"that hangs does, as long after its last poll), and all its tasks move. {_cure(config)}"
     )
-    if fenced.others:
-        message += f". If its thread hangs, {fenced.others} more of its tasks are paused until then as well"
+    if member.other_task_count:
+        message += f". If its thread hangs, {member.other_task_count} more of its tasks are paused until then as well"
     reason = "these tasks wait until the broker fences a member that does not confirm that it has given them up"
-    cause = Cause(CauseCode.SILENT_OWNER, fenced.task_ids[0], fenced.process_id, message)
-    return Verdict("stuck", fenced.task_ids, reason, cause)
+    cause = Cause(CauseCode.SILENT_OWNER, member.task_ids[0], member.process_id, message)
+    return Verdict("stuck", member.task_ids, reason, cause)
 
 
 def _told_and_silent(member_id: str, age_ms: int | None) -> str:
-    ago = "" if age_ms is None else f" up to {duration(age_ms)} ago"
-    return f"{member_id} was asked to give it up{ago} and has not confirmed that"
+    age = "" if age_ms is None else f" up to {duration(age_ms)} ago"
+    return f"{member_id} was asked to give it up{age} and has not confirmed that"
 
 
 def _cure(config: AssignmentConfig) -> str:
@@ -167,5 +177,5 @@ def _cure(config: AssignmentConfig) -> str:
     )
 
 
-def _told(group: BrokerGroup) -> list[BrokerMember]:
+def _revoking_members(group: BrokerGroup) -> list[BrokerMember]:
     return [member for member in group.members if member.state == MemberState.UNREVOKED_TASKS]

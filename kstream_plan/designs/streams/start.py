@@ -28,37 +28,41 @@ class Start:
     reported_ms: Mapping[tuple[int, int], int]
 
 
-def broker_of(group: BrokerGroup, state: GroupState, settings: StreamsSettings) -> GroupCoordinator:
+def broker_of(broker_group: BrokerGroup, state: GroupState, settings: StreamsSettings) -> GroupCoordinator:
     """Return the broker's half of a group."""
-    planned, tasks = state.group, _tasks(state.group)
+    group, tasks = state.group, _tasks(state.group)
     number = {name: number for number, name in enumerate(tasks.names)}
-    numbers = [number[str(task.task_id)] for task in planned.tasks]
-    held = {
-        of: Owned(frozenset(numbers[task] for task in holding.active), frozenset(numbers[t] for t in holding.standby))
-        for of, holding in zip(planned.consumer_ids, state.holdings, strict=True)
+    numbers = [number[str(task.task_id)] for task in group.tasks]
+    owned_by_member = {
+        member_id: Owned(
+            frozenset(numbers[task] for task in holding.active), frozenset(numbers[t] for t in holding.standby)
+        )
+        for member_id, holding in zip(group.consumer_ids, state.holdings, strict=True)
     }
     targets = {
         member.member_id: MemberTarget(*(frozenset(number[name] for name in role) for role in member.target))
-        for member in group.members
+        for member in broker_group.members
     }
     return GroupCoordinator.running(
         tasks,
         settings,
-        members=[_member(member, held[member.member_id], targets, number) for member in group.members],
+        members=[
+            _member(member, owned_by_member[member.member_id], targets, number) for member in broker_group.members
+        ],
         targets=targets,
-        epochs=(group.group_epoch, group.target_epoch),
-        computed_at_ms=None if group.target_age_ms is None else -group.target_age_ms,
+        epochs=(broker_group.group_epoch, broker_group.target_epoch),
+        computed_at_ms=None if broker_group.target_age_ms is None else -broker_group.target_age_ms,
     )
 
 
 def _member(
     member: BrokerMember,
-    held: Owned,
+    owned: Owned,
     targets: Mapping[str, MemberTarget],
     number: Mapping[str, int],
 ) -> ReconciledMember:
-    (active, standby), target = held, targets[member.member_id]
-    on_the_way = (target.active, target.standby) != held
+    (active, standby), target = owned, targets[member.member_id]
+    on_the_way = (target.active, target.standby) != owned
     state = MemberState(member.state or (MemberState.UNRELEASED_TASKS if on_the_way else MemberState.STABLE))
     revoking = [frozenset(number[name] for name in role) for role in member.revoking]
     return ReconciledMember(
@@ -79,11 +83,20 @@ def _tasks(group: Group) -> StreamsTasks:
     """Return the tasks of the group as the broker numbers them: so many of each subtopology as there are partitions."""
     number = Counter(task.task_id.group for task in group.tasks)
     stateful = {task.task_id.group: task.stateful for task in group.tasks}
-    return StreamsTasks.of((name, partitions, stateful[name]) for name, partitions in sorted(number.items()))
+    return StreamsTasks.from_subtopologies(
+        (name, partitions, stateful[name]) for name, partitions in sorted(number.items())
+    )
 
 
-def with_told(beats: Mapping[str, Beats], broker: GroupCoordinator, silent: Collection[str]) -> dict[str, Beats]:
-    """Let those that revoke say soon that they have, but for ``silent`` ones."""
-    revoking = {of for of, member in broker.members.items() if member.state is MemberState.UNREVOKED_TASKS}
+def with_pending_reports(
+    beats: Mapping[str, Beats], broker: GroupCoordinator, silent: Collection[str]
+) -> dict[str, Beats]:
+    """Let revoking members confirm soon, but for ``silent`` ones."""
+    revoking = {
+        member_id for member_id, member in broker.members.items() if member.state is MemberState.UNREVOKED_TASKS
+    }
     revoking.difference_update(silent)
-    return {of: replace(beat, applied_at_ms=APPLY_MS) if of in revoking else beat for of, beat in beats.items()}
+    return {
+        member_id: replace(beat, applied_at_ms=APPLY_MS) if member_id in revoking else beat
+        for member_id, beat in beats.items()
+    }

@@ -10,67 +10,72 @@ from kstream_plan.model import GroupState, Holding, WorkId
 from kstream_plan.plans import Reason, ReasonCode, Role, Seat, Step
 from kstream_plan.plans.steps import Demote, Drop, HandOver, Place, Promote, Revoke, ThreadMove, Withhold
 
-#: Task → the seat that ran it last, as far as anybody did.
+#: Task → the seat that ran it last, if any did.
 LastOwners = Mapping[int, Seat]
 
 
-class Moved(NamedTuple):
+class HoldingChange(NamedTuple):
     """One consumer holds something else than before."""
 
     consumer: int
-    before: Holding
-    after: Holding
+    previous: Holding
+    current: Holding
 
 
-def steps_of(state: GroupState, moved: Moved, owners: LastOwners, limit: int, *, in_memory: bool) -> list[Step]:
+def steps_of(
+    state: GroupState, change: HoldingChange, owners: LastOwners, limit: int, *, in_memory: bool
+) -> list[Step]:
     """Return the steps of a member; ``state`` is the group just before.
 
-    A start is cold without a copy of which at most ``limit`` records lack. ``in_memory``: no state is left of a task
-    for another thread.
+    A start is cold unless its instance has a copy that lacks at most ``limit`` records. ``in_memory``: no state of a
+    task is left for another thread.
     """
-    consumer, before, after = moved
+    consumer, previous, current = change
     steps = list[Step]()
-    had, has = {*before.active}, {*after.active}
-    copied, copies = {*before.standby}, {*after.standby}
-    for task in sorted(had | has | copied | copies):
-        if task in has - had:
-            start = _start(state, task, consumer, task in copied, owners.get(task), limit, in_memory=in_memory)
+    previous_standbys = {*previous.standby}
+    new_actives, lost_actives = {*current.active} - {*previous.active}, {*previous.active} - {*current.active}
+    new_standbys, lost_standbys = {*current.standby} - previous_standbys, previous_standbys - {*current.standby}
+    for task in sorted(new_actives | lost_actives | new_standbys | lost_standbys):
+        if task in new_actives:
+            start = _start(
+                state, task, consumer, task in previous_standbys, owners.get(task), limit, in_memory=in_memory
+            )
             steps.append(start)
-        elif task in had - has and task in copies - copied:
+        elif task in lost_actives and task in new_standbys:
             steps.append(Demote(_name(state, task), seat(state, consumer), _standby(state, consumer), _MOVES_AWAY))
-        elif task in had - has:
+        elif task in lost_actives:
             steps.append(Revoke(_name(state, task), seat(state, consumer), _MOVES_AWAY))
-        elif task in copied - copies:
+        elif task in lost_standbys:
             steps.append(Drop(_name(state, task), _standby(state, consumer), Reason(ReasonCode.NOT_NEEDED)))
-        if task in copies - copied and task not in had - has and task not in has - had:
-            left = to_restore(state.group, state.copies[task], task, state.group.instance_of[consumer])
-            place = Place(_name(state, task), None, _standby(state, consumer), left, Reason(ReasonCode.STANDBY_WANTED))
-            steps.append(place)
+        if task in new_standbys and task not in lost_actives | new_actives:
+            remaining = to_restore(state.group, state.copies[task], task, state.group.instance_of[consumer])
+            reason = Reason(ReasonCode.STANDBY_WANTED)
+            steps.append(Place(_name(state, task), None, _standby(state, consumer), remaining, reason))
     return steps
 
 
-def withheld(
+def withhold_steps(
     state: GroupState,
     running: Callable[[int], int | None],
-    wanted: Mapping[int, int],
+    target_owners: Mapping[int, int],
     owners: LastOwners,
-    not_said: Collection[int],
+    unconfirmed_tasks: Collection[int],
 ) -> list[Step]:
-    """Return what is decided for somebody who does not run it yet.
+    """Return the withheld tasks: decided for a consumer that does not run them yet.
 
-    ``running`` tells who runs a task, ``wanted`` who is to, both by consumer; ``not_said`` are those that nobody runs
-    and whose owner has not said yet that it has given them up.
+    ``running`` gives the consumer that runs a task, ``target_owners`` the consumer that is to. ``unconfirmed_tasks``
+    run nowhere, and their owner has not confirmed yet that it has given them up.
     """
     steps = list[Step]()
-    for task, consumer in sorted(wanted.items()):
+    for task, consumer in sorted(target_owners.items()):
         owner = running(task)
         if owner == consumer:
             continue
-        to = seat(state, consumer)
-        from_ = owners.get(task, to) if owner is None else seat(state, owner)
-        gone = owner is None and task not in not_said
-        code = ReasonCode.MEMBERSHIP if gone else ReasonCode.OWNER_MUST_REVOKE
-        steps.append(Withhold(_name(state, task), from_, to, Reason(code)))
+        to_seat = seat(state, consumer)
+        from_seat = owners.get(task, to_seat) if owner is None else seat(state, owner)
+        is_given_up = owner is None and task not in unconfirmed_tasks
+        code = ReasonCode.MEMBERSHIP if is_given_up else ReasonCode.OWNER_MUST_REVOKE
+        steps.append(Withhold(_name(state, task), from_seat, to_seat, Reason(code)))
     return steps
 
 
@@ -86,21 +91,21 @@ _MOVES_AWAY = Reason(ReasonCode.MOVES_AWAY)
 def _start(
     state: GroupState, task: int, consumer: int, is_copy: bool, owner: Seat | None, limit: int, *, in_memory: bool
 ) -> Step:
-    group, to, task_id = state.group, seat(state, consumer), _name(state, task)
+    group, to_seat, task_id = state.group, seat(state, consumer), _name(state, task)
     stood_still = Reason(ReasonCode.STOOD_STILL) if owner is None else None
     is_empty = in_memory and group.tasks[task].stateful
-    if owner is not None and owner[0] == to[0] and owner[1] != to[1] and not is_empty:
-        return ThreadMove(task_id, owner, to, Reason(ReasonCode.THREADS_EVENED_OUT))
+    if owner is not None and owner[0] == to_seat[0] and owner[1] != to_seat[1] and not is_empty:
+        return ThreadMove(task_id, owner, to_seat, Reason(ReasonCode.THREADS_EVENED_OUT))
     if not group.tasks[task].stateful:
-        why = stood_still or Reason(ReasonCode.STATELESS_EVENED_OUT)
-        return HandOver(task_id, _still_there(state, owner), to, True, 0, why)
+        reason = stood_still or Reason(ReasonCode.STATELESS_EVENED_OUT)
+        return HandOver(task_id, _still_there(state, owner), to_seat, True, 0, reason)
     whole = group.tasks[task].end_offset_sum
-    left = to_restore(group, state.copies[task], task, group.instance_of[consumer])
-    ready = left is not None and left <= limit and (left < whole or not whole)
-    why = stood_still or Reason(ReasonCode.TARGET_CAUGHT_UP if ready else ReasonCode.BROKER_DECIDES)
+    remaining = to_restore(group, state.copies[task], task, group.instance_of[consumer])
+    ready = remaining is not None and remaining <= limit and (remaining < whole or not whole)
+    reason = stood_still or Reason(ReasonCode.TARGET_CAUGHT_UP if ready else ReasonCode.BROKER_DECIDES)
     if is_copy and _still_there(state, owner) is None:
-        return Promote(task_id, _standby(state, consumer), to, ready, left, why)
-    return HandOver(task_id, _still_there(state, owner), to, ready, left, why)
+        return Promote(task_id, _standby(state, consumer), to_seat, ready, remaining, reason)
+    return HandOver(task_id, _still_there(state, owner), to_seat, ready, remaining, reason)
 
 
 def _still_there(state: GroupState, owner: Seat | None) -> Seat | None:

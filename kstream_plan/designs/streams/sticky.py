@@ -26,17 +26,17 @@ class StreamsTasks:
     by_partition: tuple[int, ...]
 
     @classmethod
-    def of(cls, subtopologies: Iterable[tuple[str, int, bool]]) -> StreamsTasks:
+    def from_subtopologies(cls, subtopologies: Iterable[tuple[str, int, bool]]) -> StreamsTasks:
         """Return the tasks of subtopologies: (id, number of partitions, whether it keeps state)."""
-        found = sorted(
+        tasks = sorted(
             (java_string_key(name), partition, f"{name}_{partition}", stateful)
             for name, partitions, stateful in subtopologies
             for partition in range(partitions)
         )
         return cls(
-            names=tuple(name for *_, name, _ in found),
-            stateful=tuple(stateful for *_, stateful in found),
-            by_partition=tuple(sorted(range(len(found)), key=lambda at: (found[at][1], found[at][0]))),
+            names=tuple(name for *_, name, _ in tasks),
+            stateful=tuple(stateful for *_, stateful in tasks),
+            by_partition=tuple(sorted(range(len(tasks)), key=lambda number: (tasks[number][1], tasks[number][0]))),
         )
 
 
@@ -96,12 +96,12 @@ class _Draft:
         "by_current",
         "copies",
         "count",
-        "held",
         "load",
         "members",
         "owner",
         "process_count",
         "process_of",
+        "process_tasks",
         "queues",
         "size",
         "standby",
@@ -120,17 +120,17 @@ class _Draft:
         order = HashMapOrder(number)
         for member in self.members:
             (order.compute_if_absent if by_current else order.put)(member.process_id)
-        processes = {process_id: at for at, process_id in enumerate(order)}
+        processes = {process_id: process for process, process_id in enumerate(order)}
         self.process_of = [processes[member.process_id] for member in self.members]
         at_home: list[list[int]] = [[] for _ in processes]
-        for at, process in enumerate(self.process_of):
-            at_home[process].append(at)
-        self.at_home = [self._in_counts_order(of) for of in at_home]
+        for place, process in enumerate(self.process_of):
+            at_home[process].append(place)
+        self.at_home = [self._in_counts_order(places) for places in at_home]
         self.size = list(map(len, self.at_home))
         self.count = [0] * number
         self.process_count = [0] * len(processes)
         self.load = [0.0] * len(processes)
-        self.held: list[set[int]] = [set() for _ in processes]
+        self.process_tasks: list[set[int]] = [set() for _ in processes]
         self.active: list[list[int]] = [[] for _ in self.members]
         self.standby: list[list[int]] = [[] for _ in self.members]
         self.queues: list[Iterator[int] | None] = [None] * len(processes)
@@ -146,39 +146,41 @@ class _Draft:
         """Return the members of a process in the order of its own map."""
         if len(places) == 1:
             return list(places)
-        by_id = {self.members[at].member_id: at for at in places}
+        by_id = {self.members[place].member_id: place for place in places}
         return [by_id[member_id] for member_id in hash_map_order(by_id)]
 
     def _previous(self) -> None:
         """Find the previous active owner (the last in member order) and the previous standbys of every task."""
-        for at, member in enumerate(self.members):
+        for place, member in enumerate(self.members):
             for task in member.active:
-                self.owner[task] = at
+                self.owner[task] = place
             copies = member.standby | member.offsets.keys() if self.by_current else member.standby
             for task in copies:
-                self.copies.setdefault(task, []).append(at)
+                self.copies.setdefault(task, []).append(place)
         if self.by_current:
             members = self.members
             for task, places in self.copies.items():
-                places.sort(key=lambda at: (task not in members[at].standby, -members[at].offsets.get(task, 0)))
+                places.sort(
+                    key=lambda place: (task not in members[place].standby, -members[place].offsets.get(task, 0))
+                )
 
     # -- granting ------------------------------------------------------------------------------------------------
 
-    def _grant(self, task: int, at: int, *, active: bool) -> None:
-        (self.active if active else self.standby)[at].append(task)
-        process = self.process_of[at]
-        self.held[process].add(task)
+    def _grant(self, task: int, place: int, *, active: bool) -> None:
+        (self.active if active else self.standby)[place].append(task)
+        process = self.process_of[place]
+        self.process_tasks[process].add(task)
         self.process_count[process] = in_process = self.process_count[process] + 1
         self.load[process] = in_process / self.size[process]
-        self.count[at] = count = self.count[at] + 1
+        self.count[place] = count = self.count[place] + 1
         if active and count == self.active_quota:
-            self.active_quota = _without(self.active_pool, count)
+            self.active_quota = _quota_without(self.active_pool, count)
         if count == self.total_quota:
-            self.total_quota = _without(self.total_pool, count)
+            self.total_quota = _quota_without(self.total_pool, count)
 
-    def _grant_by_name(self, task: int, at: int, *, active: bool) -> None:
-        self.queues[self.process_of[at]] = None
-        self._grant(task, at, active=active)
+    def _grant_by_name(self, task: int, place: int, *, active: bool) -> None:
+        self.queues[self.process_of[place]] = None
+        self._grant(task, place, active=active)
 
     def _grant_least_loaded(self, task: int, process: int, *, active: bool) -> None:
         queue = self.queues[process]
@@ -194,82 +196,88 @@ class _Draft:
         if not places:
             return None
         best = places[0]
-        for at in places[1:]:
-            if self._is_better(at, best) and not (task is not None and task in self.held[self.process_of[at]]):
-                best = at
+        for place in places[1:]:
+            if self._is_better(place, best) and not (
+                task is not None and task in self.process_tasks[self.process_of[place]]
+            ):
+                best = place
         # as shipped: it is the first one that is asked whether its process has the task (KAFKA-20899)
-        return None if task is not None and task in self.held[self.process_of[places[0]]] else best
+        return None if task is not None and task in self.process_tasks[self.process_of[places[0]]] else best
 
     def _best_lacking(self, places: Iterable[int], task: int | None) -> int | None:
         best: int | None = None
-        for at in places:
-            if task is not None and task in self.held[self.process_of[at]]:
+        for place in places:
+            if task is not None and task in self.process_tasks[self.process_of[place]]:
                 continue
-            if best is None or self._is_better(at, best):
-                best = at
+            if best is None or self._is_better(place, best):
+                best = place
         return best
 
-    def _is_better(self, at: int, than: int) -> bool:
+    def _is_better(self, place: int, other_place: int) -> bool:
         load, process_of = self.load, self.process_of
-        return load[process_of[at]] < load[process_of[than]] and self.count[at] < self.count[than]
+        return load[process_of[place]] < load[process_of[other_place]] and self.count[place] < self.count[other_place]
 
     # -- rules ---------------------------------------------------------------------------------------------------
 
     def place_actives(self) -> None:
         """Place the active tasks: with their owners, where a copy is, where the load is least (steps 1 to 3)."""
-        left = self._keep(self.tasks.by_partition, self.owner, self.owner.get)
-        rest = self._keep(left, self.copies, lambda task: self._best(self.copies.get(task, ())))
+        unplaced = self._keep(self.tasks.by_partition, self.owner, self.owner.get)
+        rest = self._keep(unplaced, self.copies, lambda task: self._best(self.copies.get(task, ())))
         for task, process in zip(sorted(rest), self._processes_in_turn(), strict=False):
             self._grant_least_loaded(task, process, active=True)
 
     def _keep(
-        self, tasks: Sequence[int], known: Mapping[int, object], had: Callable[[int], int | None]
+        self, tasks: Sequence[int], previous_holders: Mapping[int, object], holder_of: Callable[[int], int | None]
     ) -> Sequence[int]:
-        """Grant tasks to who ``had`` them, if the quota allows; return the others. ``known``: all that somebody had."""
-        if not known:
+        """Grant each task to its ``holder_of``, if the quota allows; return the others. ``previous_holders``: all."""
+        if not previous_holders:
             return tasks
-        others = []
+        remaining_tasks = []
         for task in tasks:
-            at = had(task)
-            if at is not None and self.count[at] < self.active_quota:
-                self._grant_by_name(task, at, active=True)
+            place = holder_of(task)
+            if place is not None and self.count[place] < self.active_quota:
+                self._grant_by_name(task, place, active=True)
             else:
-                others.append(task)
-        return others
+                remaining_tasks.append(task)
+        return remaining_tasks
 
     def place_standbys(self, replicas: int) -> None:
         """Place the standbys: with previous owners, where a copy is, where the load is least (steps 4 to 7)."""
-        missing: dict[int, int] = {}
+        missing_standbys: dict[int, int] = {}
         stateful, somebody_had = self.tasks.stateful, self.owner.keys() | self.copies.keys()
         for task in self.tasks.by_partition[::-1]:
             if stateful[task]:
-                missing[task] = self._give_back(task, replicas) if task in somebody_had else replicas
-        self._spread_standbys(missing)
+                missing_standbys[task] = self._give_back(task, replicas) if task in somebody_had else replicas
+        self._spread_standbys(missing_standbys)
 
     def _give_back(self, task: int, replicas: int) -> int:
-        """Grant standbys of a task to those who have had it; return how many are missing still."""
+        """Grant standbys of a task to its previous holders; return the number still missing."""
         for replica in range(replicas):
-            at = self._former_holder(task)
-            if at is None:
+            place = self._former_holder(task)
+            if place is None:
                 return replicas - replica
-            self._grant_by_name(task, at, active=False)
+            self._grant_by_name(task, place, active=False)
         return 0
 
     def _former_holder(self, task: int) -> int | None:
-        """Return who has had the task, as active or standby, and may have a standby of it now."""
-        at = self.owner.get(task)
-        if at is not None and task not in self.held[self.process_of[at]] and self.count[at] < self.total_quota:
-            return at
-        at = self._best(self.copies.get(task, ()), task)
-        return at if at is not None and self.count[at] < self.total_quota else None
+        """Return a previous holder of the task, active or standby, that may have a standby of it now."""
+        place = self.owner.get(task)
+        if (
+            place is not None
+            and task not in self.process_tasks[self.process_of[place]]
+            and self.count[place] < self.total_quota
+        ):
+            return place
+        place = self._best(self.copies.get(task, ()), task)
+        return place if place is not None and self.count[place] < self.total_quota else None
 
-    def _spread_standbys(self, missing: Mapping[int, int]) -> None:
+    def _spread_standbys(self, missing_standbys: Mapping[int, int]) -> None:
         """Grant every standby to the least loaded process that lacks the task, as long as there is one (step 7)."""
-        turns, held = self._processes_in_turn(), self.held
+        turns, process_tasks = self._processes_in_turn(), self.process_tasks
         process = next(turns)
-        for task in sorted(missing, reverse=True):
-            for _ in range(missing[task]):
-                while process >= 0 and task in held[process]:
+        for task in sorted(missing_standbys, reverse=True):
+            for _ in range(missing_standbys[task]):
+                while process >= 0 and task in process_tasks[process]:
                     process = turns.send(True)
                 if process < 0:
                     process = next(turns)
@@ -289,7 +297,7 @@ def _quota(pool: Sequence[int]) -> int:
     return -(-tasks // members) if members else 0
 
 
-def _without(pool: list[int], count: int) -> int:
+def _quota_without(pool: list[int], count: int) -> int:
     """Take a member that is full, and its tasks, out of a pool; return the quota of the others."""
     pool[0] -= count
     pool[1] -= 1

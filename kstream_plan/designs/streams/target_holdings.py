@@ -20,68 +20,72 @@ class TargetHoldings:
 
     group: the group.
     targets: the target as the broker has it, by member id.
-    wanted: what each consumer is to hold.
+    holdings: what each consumer is to hold.
     """
 
     group: Group
     targets: Mapping[str, MemberTarget]
-    wanted: Sequence[Holding]
+    holdings: Sequence[Holding]
 
     @cached_property
     def owners(self) -> Mapping[int, int]:
         """Who is to run each task, by consumer."""
-        return {task: consumer for consumer, held in enumerate(self.wanted) for task in held.active}
+        return {task: consumer for consumer, holding in enumerate(self.holdings) for task in holding.active}
 
     @cached_property
     def target(self) -> Target:
         """What each instance is to hold of the stateful tasks."""
         group = self.group
         of_instances = [
-            Holding(*(tuple(sorted(sum(r, ()))) for r in zip(*(self.wanted[c] for c in consumers), strict=True)))
+            Holding(*(tuple(sorted(sum(r, ()))) for r in zip(*(self.holdings[c] for c in consumers), strict=True)))
             for consumers in group.consumers_of
         ]
         return Target(
-            tuple(tuple(task for task in held.active if group.stateful_flags[task]) for held in of_instances),
-            tuple(held.standby for held in of_instances),
+            tuple(tuple(task for task in holding.active if group.stateful_flags[task]) for holding in of_instances),
+            tuple(holding.standby for holding in of_instances),
         )
 
-    def decided(self, held: Holdings) -> Holdings:
-        """Return what everybody who holds this is to run, with the standbys that go on beside it."""
-        by_consumer = zip(self._active.stateful, held.stateful, self._active_of, strict=True)
-        stateful = tuple([Holding(wanted.active, _without(now.standby, active)) for wanted, now, active in by_consumer])
+    def decided_holdings(self, current_holdings: Holdings) -> Holdings:
+        """Return what each consumer is to run, with the current standbys that stay beside it."""
+        by_consumer = zip(self._active.stateful, current_holdings.stateful, self._active_of, strict=True)
+        stateful = tuple(
+            [Holding(target.active, _difference(current.standby, active)) for target, current, active in by_consumer]
+        )
         return replace(self._active, stateful=stateful)
 
-    def queued(self, held: Holdings) -> int:
-        """Return how many tasks do not run where they are to."""
+    def queued_count(self, current_holdings: Holdings) -> int:
+        """Return the number of tasks that do not run yet on their target."""
         owners = self._active.owners
-        stateful = zip(self._active.stateful, held.stateful, strict=True)
+        stateful = zip(self._active.stateful, current_holdings.stateful, strict=True)
         moving = sum(
-            len({*wanted.active}.difference(now.active)) for wanted, now in stateful if wanted.active != now.active
+            len({*target.active}.difference(current.active))
+            for target, current in stateful
+            if target.active != current.active
         )
-        return moving + int(((owners != held.owners) & (owners != NOBODY)).sum())
+        return moving + int(((owners != current_holdings.owners) & (owners != NOBODY)).sum())
 
     @cached_property
     def _active(self) -> Holdings:
-        return Holdings.of(self.group, [Holding(held.active) for held in self.wanted])
+        return Holdings.of(self.group, [Holding(holding.active) for holding in self.holdings])
 
     @cached_property
     def _active_of(self) -> Sequence[frozenset[int]]:
         """By consumer, what its instance is to run."""
         of_instances = [
-            frozenset(task for consumer in consumers for task in self.wanted[consumer].active)
+            frozenset(task for consumer in consumers for task in self.holdings[consumer].active)
             for consumers in self.group.consumers_of
         ]
         return [of_instances[instance] for instance in self.group.instance_of]
 
 
-def _without(tasks: tuple[int, ...], others: frozenset[int]) -> tuple[int, ...]:
-    return tasks if others.isdisjoint(tasks) else tuple(task for task in tasks if task not in others)
+def _difference(tasks: tuple[int, ...], excluded_tasks: frozenset[int]) -> tuple[int, ...]:
+    return tasks if excluded_tasks.isdisjoint(tasks) else tuple(task for task in tasks if task not in excluded_tasks)
 
 
 def target_holdings(group: Group, broker: GroupCoordinator, number: Sequence[int]) -> TargetHoldings:
     """Return the broker's newest target; ``number`` gives the group's number of each of the broker's tasks."""
-    wanted = [Holding()] * len(group.consumer_ids)
+    holdings = [Holding()] * len(group.consumer_ids)
     for member_id, target in broker.targets.items():
         if member_id in broker.members:
-            wanted[consumer_of(group, broker, member_id)] = as_holding(number, target.active, target.standby)
-    return TargetHoldings(group=group, targets=broker.targets, wanted=wanted)
+            holdings[consumer_of(group, broker, member_id)] = as_holding(number, target.active, target.standby)
+    return TargetHoldings(group=group, targets=broker.targets, holdings=holdings)

@@ -48,7 +48,7 @@ def doubts(
 ) -> tuple[bool, dict[tuple[int, int], CopyDoubt]]:
     """Tell whether the copy counts as caught up, and what is doubted of it."""
     asked = readiness(beginning, **fields)
-    return asked.of(of, SEAT[0], copy, {copy.instance: restores}), asked.doubts
+    return asked.counts_as_caught_up(of, SEAT[0], copy, {copy.instance: restores}), asked.doubts
 
 
 def test_one_that_had_caught_up_follows_its_changelog() -> None:
@@ -123,7 +123,7 @@ def test_one_that_was_there_for_a_probing_interval_is_likely_caught_up(to_ms: in
 def test_a_standby_that_the_newest_decision_made_run_its_task_likely_runs_it(ready: Any, counts: bool) -> None:
     def answer(beginning: Beginning) -> tuple[bool, bool]:
         asked, copy = readiness(beginning), SILENT._replace(active=True)
-        found = asked.of(GROUP, SEAT[0], copy, {copy.instance: 4_000}, just_promoted=True)
+        found = asked.counts_as_caught_up(GROUP, SEAT[0], copy, {copy.instance: 4_000}, just_promoted=True)
         return found, asked.doubts[SEAT].is_likely_ready
 
     assert answer(Beginning(ready=ready)) == (counts, True)

@@ -249,17 +249,17 @@ def test_decisions_are_those_that_are_written(case: Any) -> None:
             task_counts=connectors,
             members={member: Items(tuple(items), tuple(tasks)) for member, items, tasks in members},
             max_delay_ms=1,
-            shared=GroupMemory(known=memory.known, deadline_ms=memory.deadline, next_step_ms=memory.next_step),
+            group_memory=GroupMemory(known=memory.known, deadline_ms=memory.deadline, next_step_ms=memory.next_step),
         ),
         LeaderMemory(),
     )
-    assert {member: [*map(list, items)] for member, items in answer.assigned.items()} == report.assigned
-    assert {member: [*map(sorted, items)] for member, items in answer.revoked.items()} == {
+    assert {member: [*map(list, items)] for member, items in answer.assigned_items.items()} == report.assigned
+    assert {member: [*map(sorted, items)] for member, items in answer.revoked_items.items()} == {
         member: [*map(sorted, kinds)] for member, kinds in report.revoked.items()
     }
     assert answer.delay_ms == report.delay
     if item.design > 1:
-        assert (answer.shared.known, answer.shared.deadline_ms, answer.shared.next_step_ms) == after
+        assert (answer.group_memory.known, answer.group_memory.deadline_ms, answer.group_memory.next_step_ms) == after
 
 
 def test_a_group_that_is_eager_now_waits_for_who_is_gone_by_the_incremental_protocols() -> None:

@@ -14,7 +14,7 @@ from kstream_plan.designs.streams.sticky import StreamsTasks
 from tests.helpers.coordinator_log import replayed
 
 REAL = Path(__file__).parents[2] / "real" / "streams"
-TASKS = StreamsTasks.of([("0", 12, True), ("1", 12, True), ("2", 6, False)])
+TASKS = StreamsTasks.from_subtopologies([("0", 12, True), ("1", 12, True), ("2", 6, False)])
 
 
 @pytest.mark.parametrize(("capture", "number_of_lines"), [("k43", 82), ("k44", 51)])

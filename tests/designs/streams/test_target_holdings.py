@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.designs.streams.copies import Restless
+from kstream_plan.designs.streams.copies import ChangingTasks
 from kstream_plan.designs.streams.target_holdings import TargetHoldings
 from kstream_plan.model import Copy, Group, Holding, Holdings
 from tests.helpers import strategies
@@ -29,14 +29,14 @@ def _held(draw: st.DrawFn, group: Group) -> list[Holding]:
 @given(strategies.groups(max_tasks=20), st.data())
 def test_what_a_target_gives_is_what_a_look_at_every_consumer_tells(group: Group, data: st.DataObject) -> None:
     wanted, held = data.draw(_held(group)), data.draw(_held(group))
-    target = TargetHoldings(group=group, targets={}, wanted=wanted)
+    target = TargetHoldings(group=group, targets={}, holdings=wanted)
     assert target.owners == {task: index for index, of in enumerate(wanted) for task in of.active}
-    for index, decided in enumerate(target.decided(Holdings.of(group, held))):
+    for index, decided in enumerate(target.decided_holdings(Holdings.of(group, held))):
         of_instance = group.consumers_of[group.instance_of[index]]
         here = {task for consumer in of_instance for task in wanted[consumer].active}
         assert decided == Holding(wanted[index].active, tuple(t for t in held[index].standby if t not in here))
     queued = sum(len({*to.active} - {*of.active}) for of, to in zip(held, wanted, strict=True))
-    assert target.queued(Holdings.of(group, held)) == queued
+    assert target.queued_count(Holdings.of(group, held)) == queued
     for instance, consumers in enumerate(group.consumers_of):
         active = {task for consumer in consumers for task in wanted[consumer].active if group.stateful_flags[task]}
         assert target.target.active[instance] == tuple(sorted(active))
@@ -63,11 +63,13 @@ def test_the_tasks_that_change_by_themselves_are_told_state_by_state(
             return copy.remaining > 0 and (restores or written)
         return written or (copy.lost_at_ms is not None and copy.lost_at_ms < lost_before_ms)
 
-    restless, members, now = Restless(), group(stateful=4), dict[int, tuple[Copy, ...]]()
+    changing_tasks, members, now = ChangingTasks(), group(stateful=4), dict[int, tuple[Copy, ...]]()
     for copies, changed, restores, written in states:
         now |= {task: copies[task] for task in changed}
         expected = {
             task for task, of in now.items() if any(changes(copy, restores=restores, written=written) for copy in of)
         }
-        found = restless.of(state(members, {}, now), restores=restores, written=written, lost_before_ms=lost_before_ms)
+        found = changing_tasks.find(
+            state(members, {}, now), restores=restores, writes=written, lost_before_ms=lost_before_ms
+        )
         assert found == expected

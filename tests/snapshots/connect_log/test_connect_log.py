@@ -16,7 +16,7 @@ import pytest
 
 from kstream_plan.cli import run
 from kstream_plan.designs.connect.cluster import ConnectCluster
-from kstream_plan.designs.connect.frozen import frozen, later, table_bins, thawed
+from kstream_plan.designs.connect.frozen import freeze, shift_times, table_bins, thaw
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.connect_group import ConnectGroup
@@ -71,7 +71,7 @@ def cluster_of(entry: ConnectEntry, at_ms: int, max_delay_ms: int) -> ConnectClu
     validator("snapshot").validate(row)
     group = group_of(snapshot_from_row(row, "row"))
     bins = table_bins([worker.member_id for worker in group.workers])
-    return thawed(later(replace(group, bins=bins), _ZERO_MS - at_ms), max_delay_ms)
+    return thaw(shift_times(replace(group, bins=bins), _ZERO_MS - at_ms), max_delay_ms)
 
 
 # --- the live cluster -------------------------------------------------------------------------------------------
@@ -87,15 +87,15 @@ def observed() -> dict[tuple[int, str], Mapping[str, Any]]:
 def answers(rounds: Iterable[Played]) -> Iterator[tuple[tuple[int, str], dict[str, Any]]]:
     for round_ in rounds:
         for member, worker in round_.cluster.workers.items():
-            revoked = round_.round.answer.revoked[member]
+            revoked = round_.round.answer.revoked_items[member]
             yield (
                 (round_.round.generation, member),
                 {
                     "generation": round_.round.generation,
                     "member_id": member,
                     "leader": round_.round.leader,
-                    "connectors": [*worker.held.connectors],
-                    "tasks": [f"{name}-{number}" for name, number in worker.held.tasks],
+                    "connectors": [*worker.items.connectors],
+                    "tasks": [f"{name}-{number}" for name, number in worker.items.tasks],
                     "revoked_connectors": [*revoked.connectors],
                     "revoked_tasks": [f"{name}-{number}" for name, number in revoked.tasks],
                     "delay_ms": round_.round.answer.delay_ms,
@@ -179,7 +179,7 @@ def test_a_delay_that_runs_needs_a_date(tmp_path: Path) -> None:
 
 
 def _differences(entry: ConnectEntry, item: Played) -> list[str]:
-    found, real = group_of(snapshot_from_row(checked_row(entry), "row")), frozen(item.cluster)
+    found, real = group_of(snapshot_from_row(checked_row(entry), "row")), freeze(item.cluster)
     held = {worker.member_id: worker.held for worker in real.workers}
     memory, expected = (
         next(one.memory for one in group.workers if one.member_id == group.leader) for group in (found, real)
