@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kstream_plan.answers.document import FORM, GROUP, INPUT, added, at, document
+from kstream_plan.answers.document import FORM, GROUP, INPUT, added, document, field
 from kstream_plan.comparison.alternatives import AlternativeFigures, Outcomes, SameOutcome
 from kstream_plan.documents.codec import TEXT, WHOLE, list_of, mapping_of, or_null
 from kstream_plan.documents.plan.fields import LONGEST_PAUSE
@@ -43,29 +43,29 @@ _ALTERNATIVES = list_of(mapping_of(TEXT), 1).said(
 )
 _OUTCOME = FORM.view(
     SameOutcome,
-    alternatives=at(
+    alternatives=field(
         lambda outcome: [dict(way.changes) for way in outcome.alternatives],
         codec=_ALTERNATIVES,
     ),
     fastest="No acceptable alternative is faster beyond chance: it settles in every random simulation, keeps to the "
     "policy, has the fewest cold starts, and its times overlap with the best one's. For a Connect group: no "
     "acceptable alternative has shorter pauses in total.",
-    verdict=at("one.plan.verdict.kind", "How it ends in the random simulation that is shown."),
-    duration_is=at("one.plan.summary.duration_is", "What its time is, as in a plan."),
-    floor_ms=at(
+    verdict=field("one.plan.verdict.kind", "How it ends in the random simulation that is shown."),
+    duration_is=field("one.plan.summary.duration_is", "What its time is, as in a plan."),
+    floor_ms=field(
         "one.plan.summary.floor_ms",
         "As in a plan's summary: the minimum time if everything were restored at once; null where rates are known.",
     ),
-    draws=at("one.draws.number", "Number of random simulations; null: nothing is random."),
+    draws=field("one.draws.number", "Number of random simulations; null: nothing is random."),
     longest_pause=added(LONGEST_PAUSE, get=lambda outcome: longest_pause(outcome.one.plan, outcome.one.draws)),
-    drawn_ms=at(
+    drawn_ms=field(
         "one.drawn_ms",
         "Duration of each random simulation in milliseconds, the same ones in the same order in all alternatives; "
         "empty: nothing is random here.",
     ),
-    kept=at("one.kept", "Whether it keeps to the policy; null: none was given."),
-    broken_rules=at("one.broken", "Rules of the policy that it breaks."),
-    figures=at("one.figures", "What it comes to.", _FIGURES),
+    kept=field("one.kept", "Whether it keeps to the policy; null: none was given."),
+    broken_rules=field("one.broken", "Rules of the policy that it breaks."),
+    figures=field("one.figures", "What it comes to.", _FIGURES),
 )
 COMPARE = document(
     "compare",
@@ -73,9 +73,9 @@ COMPARE = document(
     "Alternatives, or saved plans, beside each other",
     group_at="first.group",
     models_at="first.models",
-    input=at("first", "What the first alternative was planned from.", INPUT),
+    input=field("first", "What the first alternative was planned from.", INPUT),
     group=added(GROUP, "The members and tasks of the first alternative.", get="first"),
-    outcomes=at(
+    outcomes=field(
         list,
         "In the order of the table: those that keep to the policy first, else in the order given.",
         list_of(_OUTCOME, 1),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kstream_plan.answers.document import FORM, INPUT, at, document
+from kstream_plan.answers.document import FORM, INPUT, document, field
 from kstream_plan.comparison.said_and_happened import (
     CopyEvidence,
     FirstDifference,
@@ -43,14 +43,14 @@ _SAID = FORM.view(
 )
 _SEEN = FORM.view(
     GenerationPair,
-    generation=at("seen.snapshot.decision.generation", codec=COUNT),
-    at_ms=at("seen_ms", "When it was made.", WHOLE),
-    trigger=at("seen.trigger", "What started it; null: unknown."),
-    plan=at("seen.plan", "The id of the plan whose target file it followed; null: none."),
-    without_plan=at(
+    generation=field("seen.snapshot.decision.generation", codec=COUNT),
+    at_ms=field("seen_ms", "When it was made.", WHOLE),
+    trigger=field("seen.trigger", "What started it; null: unknown."),
+    plan=field("seen.plan", "The id of the plan whose target file it followed; null: none."),
+    without_plan=field(
         "seen.without_plan", "Why no target file counted, a code; null: one did, or another class decided."
     ),
-    probing_rebalance=at(
+    probing_rebalance=field(
         "seen.snapshot.decision.probing_rebalance", "Whether it asks for a probing rebalance; null: unknown."
     ),
 )
@@ -58,8 +58,8 @@ GENERATION = FORM.view(
     GenerationPair,
     ref="generation",
     number="Its place, from 1.",
-    said=at("said", "The plan's rebalance; null: there is none.", or_null(_SAID)),
-    seen=at(
+    said=field("said", "The plan's rebalance; null: there is none.", or_null(_SAID)),
+    seen=field(
         lambda pair: None if pair.seen is None or pair.seen.snapshot.decision is None else pair,
         "The group's generation; null: there is none.",
         or_null(_SEEN),
@@ -72,27 +72,27 @@ GENERATION = FORM.view(
 )
 _FIRST = FORM.view(
     WordedDifference,
-    number=at("first.pair.number", "Its place, from 1."),
-    cause=at("first.cause", "What it comes from, as far as the records show."),
+    number=field("first.pair.number", "Its place, from 1."),
+    cause=field("first.cause", "What it comes from, as far as the records show."),
     message="The same in words.",
-    since_said_ms=at("first.since_said_ms", "Since the generation before, as planned.", _TIME_MS),
-    since_seen_ms=at("first.since_seen_ms", "The same, as seen.", _TIME_MS),
-    copy=at("first.copy", "The copy whose lag is different in the plan."),
-    threads_differ_from=at("first.threads_differ_from", "The first generation whose threads differ; null: none."),
+    since_said_ms=field("first.since_said_ms", "Since the generation before, as planned.", _TIME_MS),
+    since_seen_ms=field("first.since_seen_ms", "The same, as seen.", _TIME_MS),
+    copy=field("first.copy", "The copy whose lag is different in the plan."),
+    threads_differ_from=field("first.threads_differ_from", "The first generation whose threads differ; null: none."),
 )
 _SUMMARY = FORM.view(
     SaidAndHappened,
     said="Rebalances of the plan.",
-    seen=at(lambda comparison: len(comparison.seen), "Generations that the group had.", COUNT),
+    seen=field(lambda comparison: len(comparison.seen), "Generations that the group had.", COUNT),
     came="Generations as planned, by instance.",
     came_by_thread="Generations as planned, by thread.",
     later="Generations of the history that are left out.",
-    said_ms=at(
+    said_ms=field(
         lambda comparison: comparison.plan.rounds[-1].at_ms if comparison.plan.rounds else 0,
         "When the last rebalance was planned.",
         WHOLE,
     ),
-    seen_ms=at(lambda comparison: comparison.seen[-1].seen_ms, "When the last one came.", WHOLE),
+    seen_ms=field(lambda comparison: comparison.seen[-1].seen_ms, "When the last one came.", WHOLE),
 )
 HAPPENED = document(
     "said-and-happened",
@@ -106,14 +106,14 @@ HAPPENED = document(
         "verdict": TEXT.said("The whole in one line."),
         "first_difference": or_null(_FIRST).said("The first generation that differs from the plan; null: none does."),
     },
-    plan=at("plan", "What the plan was made from.", INPUT),
-    starts_at=at(lambda comparison: format_time(comparison.starts_ms), "When the plan's clock was 0.", TEXT),
-    start_is=at(
+    plan=field("plan", "What the plan was made from.", INPUT),
+    starts_at=field(lambda comparison: format_time(comparison.starts_ms), "When the plan's clock was 0.", TEXT),
+    start_is=field(
         lambda comparison: "assumed" if comparison.assumed else "given",
         "assumed: so that the first generations are at the same time.",
         one_of(["given", "assumed"]),
     ),
-    generations=at("pairs", "The generations, planned and seen.", list_of(GENERATION)),
+    generations=field("pairs", "The generations, planned and seen.", list_of(GENERATION)),
     elsewhere="Tasks that have another owner at the end than planned; null: the history ends before the plan.",
-    summary=at(lambda comparison: comparison, "The sums.", _SUMMARY),
+    summary=field(lambda comparison: comparison, "The sums.", _SUMMARY),
 )

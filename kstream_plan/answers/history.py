@@ -7,7 +7,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
-from kstream_plan.answers.document import FORM, added, at, document
+from kstream_plan.answers.document import FORM, added, document, field
 from kstream_plan.documents.codec import NUMBER, TEXT, Codec, list_of, one_of, or_null, whole
 from kstream_plan.documents.records import Field
 from kstream_plan.model.note import Command
@@ -31,19 +31,19 @@ def _rate(path: str, description: str) -> Field:
         per_second = rate(course)
         return None if per_second is None else round(per_second, 3)
 
-    return at(rounded, description, _RATE)
+    return field(rounded, description, _RATE)
 
 
 def _time(path: str, description: str) -> Field:
     time_ms: Callable[[Any], int] = attrgetter(path)
-    return at(lambda course: format_time(time_ms(course)), description, _TIME)
+    return field(lambda course: format_time(time_ms(course)), description, _TIME)
 
 
 _WRITTEN = "Records written to the changelogs of the copies, per second."
 _PROGRESS: dict[str, Any] = {
     "copies": whole(1).said("Pairs of instance and task in the rows."),
-    "lag": at("progress.lag", "Records behind at the end; null: unknown."),
-    "lag_before": at("progress.lag_before", "Records behind at the first report of each copy in this time."),
+    "lag": field("progress.lag", "Records behind at the end; null: unknown."),
+    "lag_before": field("progress.lag_before", "Records behind at the first report of each copy in this time."),
     "written_per_second": _rate("progress.written_per_second", _WRITTEN),
     "restored_per_second": _rate("progress.restored_per_second", "Records that the copies restored, per second."),
     "at_least": added(list_of(one_of(FIGURES)), _AT_LEAST, get="progress.at_least"),
@@ -51,8 +51,8 @@ _PROGRESS: dict[str, Any] = {
 }
 _MOST_BEHIND: Codec[Any] = FORM.view(
     tuple,
-    task_id=at(lambda pair: pair[0], codec=TEXT),
-    growth=at(lambda pair: pair[1], "In records.", whole(None)),
+    task_id=field(lambda pair: pair[0], codec=TEXT),
+    growth=field(lambda pair: pair[1], "In records.", whole(None)),
 )
 _INSTANCE = FORM.view(
     InstanceCourse,

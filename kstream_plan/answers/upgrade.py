@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from kstream_plan.answers.document import FORM, added, at, document
+from kstream_plan.answers.document import FORM, added, document, field
 from kstream_plan.designs.classic import MODELS
 from kstream_plan.documents.codec import TEXT, list_of, one_of, or_null, whole
 from kstream_plan.protocols.interleavings import Action
@@ -34,13 +34,16 @@ FORM.record(
     group_protocol=one_of(["eager", "mixed", "cooperative"]).said("What the group follows afterwards."),
     cooperative_consumers="Consumers that keep their tasks through a rebalance by then.",
 )
-_PLACE: dict[str, Any] = {"process_id": at(itemgetter(0), codec=TEXT), "consumer_id": at(itemgetter(1), codec=TEXT)}
+_PLACE: dict[str, Any] = {
+    "process_id": field(itemgetter(0), codec=TEXT),
+    "consumer_id": field(itemgetter(1), codec=TEXT),
+}
 _PLACES = list_of(FORM.view(tuple, ref="consumer", **_PLACE))
-_REFUSED = FORM.view(tuple, **_PLACE, reason=at(itemgetter(2), "Why.", TEXT))
+_REFUSED = FORM.view(tuple, **_PLACE, reason=field(itemgetter(2), "Why.", TEXT))
 _ONE_BOUNCE = FORM.view(
     TwoOwners,
     task_id="The task that gets two owners.",
-    events=at(
+    events=field(
         lambda wrong: list(_events(wrong)),
         "The steps, in order.",
         list_of(FORM.record(_Event, action="What it does.", owned="After the step.")),

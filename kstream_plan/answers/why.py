@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kstream_plan.answers.document import FORM, INPUT, added, at, document
+from kstream_plan.answers.document import FORM, INPUT, added, document, field
 from kstream_plan.documents.codec import ABSENT, BOOLEAN, COUNT, NUMBER, TEXT, WHOLE, Codec, mapping_of, or_null, whole
 from kstream_plan.documents.records import Field
 from kstream_plan.model import WorkId
@@ -135,7 +135,7 @@ FORM.record(
 )
 
 
-def _own(name: str, codec: Codec[Any], description: str) -> Field:
+def _step_field(name: str, codec: Codec[Any], description: str) -> Field:
     """Return a field that only some kinds of steps have."""
     return Field(codec, description, lambda step: getattr(step, name, ABSENT), missing=ABSENT, left_out=True)
 
@@ -143,13 +143,13 @@ def _own(name: str, codec: Codec[Any], description: str) -> Field:
 _STEP = FORM.view(
     object,
     "A step as in plans: see their schema.",
-    kind=at("kind", "As in a plan.", TEXT),
-    task_id=at("task_id", codec=FORM.of(WorkId)),
-    from__=_own("from_", or_null(FORM.of(Seat)), "The former owner; null: none."),
-    to=_own("to", FORM.of(Seat), "The new owner."),
-    caught_up=_own("caught_up", BOOLEAN, "Whether the copy it starts on has caught up."),
-    restore_records=_own("restore_records", or_null(COUNT), "Records to restore first; null: unknown."),
-    reason=at("reason", "Why, with the numbers that decided.", FORM.of(Reason)),
+    kind=field("kind", "As in a plan.", TEXT),
+    task_id=field("task_id", codec=FORM.of(WorkId)),
+    from__=_step_field("from_", or_null(FORM.of(Seat)), "The former owner; null: none."),
+    to=_step_field("to", FORM.of(Seat), "The new owner."),
+    caught_up=_step_field("caught_up", BOOLEAN, "Whether the copy it starts on has caught up."),
+    restore_records=_step_field("restore_records", or_null(COUNT), "Records to restore first; null: unknown."),
+    reason=field("reason", "Why, with the numbers that decided.", FORM.of(Reason)),
 )
 FORM.record(
     TaskStep,
@@ -193,10 +193,10 @@ WHY = document(
     Why,
     "Why a group does what it does",
     details="Times are milliseconds from when the plan begins: now, or when the replayed decision was made. ",
-    input=at("plan", "What the plan behind the answers was made from.", INPUT),
-    verdict=at("plan.verdict.kind", "How the plan behind the answers ends."),
-    duration_ms=at("plan.summary.duration_ms", "How long that plan takes."),
-    duration_is=at("plan.summary.duration_is", "What that time is: see the schema of plans."),
+    input=field("plan", "What the plan behind the answers was made from.", INPUT),
+    verdict=field("plan.verdict.kind", "How the plan behind the answers ends."),
+    duration_ms=field("plan.summary.duration_ms", "How long that plan takes."),
+    duration_is=field("plan.summary.duration_is", "What that time is: see the schema of plans."),
     floor_ms=added(
         "The shortest possible time, if copies restore at once; null: the restore rate is known.",
         get="plan.summary.floor_ms",

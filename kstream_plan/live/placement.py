@@ -12,7 +12,7 @@ from kstream_plan.model import Snapshot, WorkId
 from kstream_plan.plans import Plan
 
 
-class Moved(NamedTuple):
+class MovedTask(NamedTuple):
     """A task that runs elsewhere than at the last look.
 
     task_id: the task.
@@ -25,12 +25,12 @@ class Moved(NamedTuple):
     destination: str | None
 
 
-def moved(before: Snapshot, now: Snapshot) -> Iterator[Moved]:
+def moved_tasks(previous: Snapshot, snapshot: Snapshot) -> Iterator[MovedTask]:
     """Yield the tasks that run elsewhere than before, in task order."""
-    owners, owners_before = _owners(now), _owners(before)
-    for task_id in sorted(owners.keys() | owners_before.keys(), key=lambda each: each.sort_key):
+    owners, owners_before = _owners(snapshot), _owners(previous)
+    for task_id in sorted(owners.keys() | owners_before.keys(), key=lambda work_id: work_id.sort_key):
         if owners.get(task_id) != owners_before.get(task_id):
-            yield Moved(task_id, owners_before.get(task_id), owners.get(task_id))
+            yield MovedTask(task_id, owners_before.get(task_id), owners.get(task_id))
 
 
 def _owners(snapshot: Snapshot) -> dict[WorkId, str]:
@@ -49,6 +49,6 @@ def differs_from_end(plan: Plan, snapshot: Snapshot) -> tuple[TaskDifference, ..
     members = {names.get(process_id, process_id) for process_id in snapshot.state.group.instance_index}
     if members != {name for name, _ in plan.members}:
         return None
-    planned = decided(plan.group, plan.final, sorted(members))
-    elsewhere = differences(plan.group, planned, seen_in(recorded, names))
-    return tuple(task for task in elsewhere if task.said.active != task.seen.active)
+    planned_tasks = decided(plan.group, plan.final, sorted(members))
+    misplaced_tasks = differences(plan.group, planned_tasks, seen_in(recorded, names))
+    return tuple(task for task in misplaced_tasks if task.said.active != task.seen.active)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from kstream_plan.comparison.said_and_happened import GenerationPair, Likeness
 from kstream_plan.live.course import Course, RestoringCopy, Stage
 from kstream_plan.live.events import Event, EventKind
-from kstream_plan.live.placement import Moved
+from kstream_plan.live.placement import MovedTask
 from kstream_plan.model.note import Remarks
 from kstream_plan.model.times import format_time
 from kstream_plan.render.page import Cell, Fact, Page, Row, Table, Tone, columns_of, text_cell, text_row
@@ -53,7 +53,7 @@ def follow_message(event: Event) -> str:
             is_newest = course.comparison is None or event.pair is course.comparison.seen[-1]
             message = f"{_rebalance(event.pair, course, names)}{_outlook(course) if is_newest else ''}"
         case EventKind.MOVED:
-            message = f"{_moves(event.moved, names)}{_outlook(course)}"
+            message = f"{_moves(event.moved_tasks, names)}{_outlook(course)}"
         case EventKind.CAUGHT_UP:
             copies = name_list([f"{names.task(copy.task_id)} on {_name(copy, names)}" for copy in event.caught_up])
             rest = f"; {count(len(course.restoring), 'copy restores', 'copies restore')}" if course.restoring else ""
@@ -100,7 +100,7 @@ def _doubts(course: Course) -> str:
     return f"Whether the group has settled is unknown: {'; '.join(course.doubts)}"
 
 
-def _moves(tasks: Sequence[Moved], names: Names) -> str:
+def _moves(tasks: Sequence[MovedTask], names: Names) -> str:
     """Return which tasks run elsewhere since the previous poll."""
     moves = [
         f"{names.task(task.task_id)} on {_instance(task.destination, names)} (was {_instance(task.source, names)})"
@@ -136,10 +136,10 @@ def _end(course: Course) -> str:
         assert course.rest is not None
         return f"The group does not settle: {course.rest.verdict.reason}"
     if not course.is_recorded:
-        if not course.elsewhere:
+        if not course.misplaced_tasks:
             return "The group has settled, and every task runs where planned"
-        tasks = name_list([str(task.task_id) for task in course.elsewhere])
-        number = count(len(course.elsewhere), "task runs", "tasks run")
+        tasks = name_list([str(task.task_id) for task in course.misplaced_tasks])
+        number = count(len(course.misplaced_tasks), "task runs", "tasks run")
         return printable(f"The group has settled, and {number} elsewhere than planned: {tasks}")
     if course.comparison is None:
         return (
