@@ -50,22 +50,24 @@ _OUTCOME = FORM.view(
     fastest="No acceptable alternative is faster beyond chance: it settles in every random simulation, keeps to the "
     "policy, has the fewest cold starts, and its times overlap with the best one's. For a Connect group: no "
     "acceptable alternative has shorter pauses in total.",
-    verdict=field("one.plan.verdict.kind", "How it ends in the random simulation that is shown."),
-    duration_is=field("one.plan.summary.duration_is", "What its time is, as in a plan."),
+    verdict=field("alternative.plan.verdict.kind", "How it ends in the random simulation that is shown."),
+    duration_is=field("alternative.plan.summary.duration_is", "What its time is, as in a plan."),
     floor_ms=field(
-        "one.plan.summary.floor_ms",
+        "alternative.plan.summary.floor_ms",
         "As in a plan's summary: the minimum time if everything were restored at once; null where rates are known.",
     ),
-    draws=field("one.draws.number", "Number of random simulations; null: nothing is random."),
-    longest_pause=added(LONGEST_PAUSE, get=lambda outcome: longest_pause(outcome.one.plan, outcome.one.draws)),
+    draws=field("alternative.draws.number", "Number of random simulations; null: nothing is random."),
+    longest_pause=added(
+        LONGEST_PAUSE, get=lambda outcome: longest_pause(outcome.alternative.plan, outcome.alternative.draws)
+    ),
     drawn_ms=field(
-        "one.drawn_ms",
+        "alternative.drawn_ms",
         "Duration of each random simulation in milliseconds, the same ones in the same order in all alternatives; "
         "empty: nothing is random here.",
     ),
-    kept=field("one.kept", "Whether it keeps to the policy; null: none was given."),
-    broken_rules=field("one.broken", "Rules of the policy that it breaks."),
-    figures=field("one.figures", "What it comes to.", _FIGURES),
+    kept=field("alternative.keeps_policy", "Whether it keeps to the policy; null: none was given."),
+    broken_rules=field("alternative.broken_rules", "Rules of the policy that it breaks."),
+    figures=field("alternative.figures", "What it comes to.", _FIGURES),
 )
 COMPARE = document(
     "compare",

@@ -117,13 +117,13 @@ _TOTALS = FORM.view(
     copies=field(
         "totals.copies", "Changes of copies by kind.", _counts(CopyChangeKind, "Copies to which this happened.")
     ),
-    moved=field("totals.moved", "Tasks that one instance ran and another runs."),
+    moved=field("totals.moved_tasks", "Tasks that one instance ran and another runs."),
     moved_share=field(
         lambda comparison: round(comparison.totals.moved_share, 6),
         "Their share of all tasks.",
         replace(NUMBER, schema={"type": "number", "minimum": 0, "maximum": 1}),
     ),
-    started=field("totals.started", "Tasks that were unassigned and have an owner now."),
+    started=field("totals.started_tasks", "Tasks that were unassigned and have an owner now."),
     restore_records=field("totals.restore_records", codec=_RECORDS),
     pause_ms=field("totals.pause_ms", "Sum of the pauses of all tasks."),
     pause_is=field(

@@ -79,7 +79,9 @@ FOLLOW = document(
     ),
     came=field(
         lambda event: (
-            0 if event.course is None or event.course.comparison is None else len(event.course.comparison.seen)
+            0
+            if event.course is None or event.course.comparison is None
+            else len(event.course.comparison.recorded_pairs)
         ),
         "Rebalances that came so far.",
         COUNT,

@@ -82,17 +82,17 @@ _FIRST = FORM.view(
 )
 _SUMMARY = FORM.view(
     SaidAndHappened,
-    said="Rebalances of the plan.",
-    seen=field(lambda comparison: len(comparison.seen), "Generations that the group had.", COUNT),
-    came="Generations as planned, by instance.",
-    came_by_thread="Generations as planned, by thread.",
+    said=field("planned_count", "Rebalances of the plan."),
+    seen=field(lambda comparison: len(comparison.recorded_pairs), "Generations that the group had.", COUNT),
+    came=field("as_planned_count", "Generations as planned, by instance."),
+    came_by_thread=field("as_planned_by_thread_count", "Generations as planned, by thread."),
     later="Generations of the history that are left out.",
     said_ms=field(
         lambda comparison: comparison.plan.rounds[-1].at_ms if comparison.plan.rounds else 0,
         "When the last rebalance was planned.",
         WHOLE,
     ),
-    seen_ms=field(lambda comparison: comparison.seen[-1].seen_ms, "When the last one came.", WHOLE),
+    seen_ms=field(lambda comparison: comparison.recorded_pairs[-1].seen_ms, "When the last one came.", WHOLE),
 )
 HAPPENED = document(
     "said-and-happened",
@@ -114,6 +114,9 @@ HAPPENED = document(
         one_of(["given", "assumed"]),
     ),
     generations=field("pairs", "The generations, planned and seen.", list_of(GENERATION)),
-    elsewhere="Tasks that have another owner at the end than planned; null: the history ends before the plan.",
+    elsewhere=field(
+        "misplaced_tasks",
+        "Tasks that have another owner at the end than planned; null: the history ends before the plan.",
+    ),
     summary=field(lambda comparison: comparison, "The sums.", _SUMMARY),
 )

@@ -55,10 +55,10 @@ def compare_remarks(alike: Sequence[SameOutcome]) -> Remarks:
     owners_by_kind: tuple[dict[Note, list[str]], ...] = ({}, {}, {})
     names, stateless_moves = [outcome_name(outcome) for outcome in alike], []
     for name, outcome in zip(names, alike, strict=True):
-        activities = events(outcome.one.plan)
+        activities = events(outcome.alternative.plan)
         stateless_moves.append(totals(activities).stateless_at_probes)
         for owners, notes in zip(
-            owners_by_kind, remarks(outcome.one.plan, activities, outcome.one.draws)[:3], strict=True
+            owners_by_kind, remarks(outcome.alternative.plan, activities, outcome.alternative.draws)[:3], strict=True
         ):
             for note in dict.fromkeys(notes):
                 owners.setdefault(note, []).append(name)
@@ -72,14 +72,14 @@ def compare_remarks(alike: Sequence[SameOutcome]) -> Remarks:
 
 def _in_force_at_once(alike: Sequence[SameOutcome]) -> Iterator[Note]:
     """Yield that settings are planned as if they held from the beginning, where instances restart to get them."""
-    first = alike[0].one
+    first = alike[0].alternative
     if len(alike) > 1 and first.plan.design != "streams" and any("." in change.name for change in first.changes):
         yield Note("settings-at-once", SETTINGS_IN_FORCE)
 
 
 def _safety_warnings(alike: Sequence[SameOutcome]) -> Iterator[Note]:
     """Yield what each setting is there for whose purpose is safety, where it differs."""
-    for change in alike[0].one.changes if len(alike) > 1 else ():
+    for change in alike[0].alternative.changes if len(alike) > 1 else ():
         if change.name in _SAFETY:
             yield Note("safety-setting", f"{change.name} is there for safety: {_SAFETY[change.name]}")
 

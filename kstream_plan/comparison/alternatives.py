@@ -74,11 +74,15 @@ class AlternativeFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alternative:
-    """One of several: what is otherwise in it, and what it comes to; ``draws``: ``None`` if nothing is random.
+    """One of several alternatives.
 
-    ``drawn_ms``: how long each draw takes, in their order, where the same draws are there of other alternatives; empty
-    if they are not. ``kept``: it keeps to the policy (``None``: nobody gave one); ``broken`` names the rules that it
-    breaks or may break, ``maybe_broken`` those that it may break.
+    changes: what differs in it.
+    draws: the random simulations; ``None``: nothing is random.
+    figures: what it comes to.
+    drawn_ms: how long each random simulation takes, if the other alternatives have the same ones; else empty.
+    keeps_policy: whether it keeps to the policy; ``None``: there is none.
+    broken_rules: the rules that it breaks or may break.
+    maybe_broken_rules: those of them that it may break.
     """
 
     changes: tuple[Change, ...]
@@ -86,9 +90,9 @@ class Alternative:
     draws: Draws | None
     figures: AlternativeFigures
     drawn_ms: tuple[int, ...] = ()
-    kept: bool | None = None
-    broken: tuple[str, ...] = ()
-    maybe_broken: tuple[str, ...] = ()
+    keeps_policy: bool | None = None
+    broken_rules: tuple[str, ...] = ()
+    maybe_broken_rules: tuple[str, ...] = ()
 
     @property
     def is_known(self) -> bool:
@@ -126,7 +130,7 @@ class SameOutcome(NamedTuple):
     fastest: bool
 
     @property
-    def one(self) -> Alternative:
+    def alternative(self) -> Alternative:
         """The first of them, for what they have in common."""
         return self.alternatives[0]
 
@@ -141,13 +145,15 @@ class Outcomes(tuple[SameOutcome, ...], InNotebooks):
     @property
     def first(self) -> Plan:
         """The plan of the first alternative."""
-        return self[0].one.plan
+        return self[0].alternative.plan
 
 
 def alternative_figures(plan: Plan, draws: Draws | None, stops: Sequence[Stops] = ()) -> AlternativeFigures:
     """Count what a plan, and the draws that it stands for, come to; ``stops`` are those of every draw, if known."""
     columns = zip(stops_of(plan), *stops, strict=True)
-    pauses, task_ms, connector_ms, stopped, started = (Range(column[0], min(column), max(column)) for column in columns)
+    pauses, task_ms, connector_ms, stop_count, start_count = (
+        Range(column[0], min(column), max(column)) for column in columns
+    )
     figure = partial(range_of, plan, draws=draws)
     workers = plan.is_of_workers
     return AlternativeFigures(
@@ -167,8 +173,8 @@ def alternative_figures(plan: Plan, draws: Draws | None, stops: Sequence[Stops] 
         pauses=pauses,
         paused_task_ms=task_ms if workers else Range(task_ms.median, *plan.ends("paused_task_ms", *task_ms)),
         paused_connector_ms=connector_ms if workers else None,
-        stopped=stopped if workers else None,
-        started=started if workers else None,
+        stopped=stop_count if workers else None,
+        started=start_count if workers else None,
     )
 
 
@@ -185,7 +191,7 @@ def beside_each_other(alternatives: Sequence[Alternative]) -> Outcomes:
     is faster, chance may have decided. Of Connect groups it is the time of tasks that nobody runs that counts instead.
     Where all come to the same nothing is marked.
     """
-    folded: dict[tuple[object, ...], list[Alternative]] = {}
+    alternatives_by_outcome: dict[tuple[object, ...], list[Alternative]] = {}
     for alternative in alternatives:
         key = (
             alternative.figures,
@@ -194,14 +200,14 @@ def beside_each_other(alternatives: Sequence[Alternative]) -> Outcomes:
             alternative.plan.verdict.kind,
             alternative.settles,
             alternative.is_known,
-            alternative.kept,
-            alternative.broken,
-            alternative.maybe_broken,
+            alternative.keeps_policy,
+            alternative.broken_rules,
+            alternative.maybe_broken_rules,
         )
-        folded.setdefault(key, []).append(alternative)
-    groups = sorted(folded.values(), key=lambda group: group[0].kept is False)
+        alternatives_by_outcome.setdefault(key, []).append(alternative)
+    groups = sorted(alternatives_by_outcome.values(), key=lambda group: group[0].keeps_policy is False)
     may_be = (group[0] for group in groups if group[0].settles and group[0].is_known and not group[0].is_short)
-    allowed = [alternative for alternative in may_be if alternative.kept is not False]
+    allowed = [alternative for alternative in may_be if alternative.keeps_policy is not False]
     best = min(allowed, key=_speed, default=None) if len(groups) > 1 else None
     return Outcomes(SameOutcome(tuple(group), group[0] in allowed and _is_as_fast(group[0], best)) for group in groups)
 
@@ -213,7 +219,7 @@ def _warnings(plan: Plan) -> frozenset[tuple[str, tuple[str, ...]]]:
 
 def fastest(alike: Sequence[SameOutcome]) -> list[SameOutcome]:
     """Return those that are marked, the best first."""
-    return sorted((outcome for outcome in alike if outcome.fastest), key=lambda outcome: _speed(outcome.one))
+    return sorted((outcome for outcome in alike if outcome.fastest), key=lambda outcome: _speed(outcome.alternative))
 
 
 def _speed(alternative: Alternative) -> tuple[int, ...]:
@@ -229,12 +235,19 @@ def _speed(alternative: Alternative) -> tuple[int, ...]:
     return alternative.figures.cold_handovers.most, likely_ms, alternative.figures.balanced_ms.most
 
 
-def draw_by_draw(one: Alternative, other: Alternative) -> DrawByDraw | None:
+def draw_by_draw(alternative: Alternative, rival: Alternative) -> DrawByDraw | None:
     """Compare two alternatives in the same draws; ``None`` if there are none, or more is unknown than what is drawn."""
-    if not one.drawn_ms or len(one.drawn_ms) != len(other.drawn_ms) or not (_is_drawn(one) and _is_drawn(other)):
+    if (
+        not alternative.drawn_ms
+        or len(alternative.drawn_ms) != len(rival.drawn_ms)
+        or not (_is_drawn(alternative) and _is_drawn(rival))
+    ):
         return None
-    pairs = list(zip(one.drawn_ms, other.drawn_ms, strict=True))
-    return DrawByDraw(sum(this < that for this, that in pairs), sum(this > that for this, that in pairs))
+    pairs = list(zip(alternative.drawn_ms, rival.drawn_ms, strict=True))
+    return DrawByDraw(
+        sum(duration_ms < rival_ms for duration_ms, rival_ms in pairs),
+        sum(duration_ms > rival_ms for duration_ms, rival_ms in pairs),
+    )
 
 
 def _is_drawn(alternative: Alternative) -> bool:
@@ -249,8 +262,8 @@ def _is_as_fast(alternative: Alternative, best: Alternative | None) -> bool:
         return alternative.figures.paused_task_ms.least <= best.figures.paused_task_ms.most
     if best is None or alternative.figures.cold_handovers.most != best.figures.cold_handovers.most:
         return False
-    beside = draw_by_draw(alternative, best)
-    always_slower = beside is not None and beside.slower == len(alternative.drawn_ms)
+    comparison = draw_by_draw(alternative, best)
+    always_slower = comparison is not None and comparison.slower == len(alternative.drawn_ms)
     return alternative.figures.balanced_ms.least <= best.figures.balanced_ms.most and not always_slower
 
 

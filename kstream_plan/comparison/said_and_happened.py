@@ -26,7 +26,7 @@ class Likeness(StrEnum):
     NOT_SEEN = "not-seen"
 
     @property
-    def came(self) -> bool:
+    def is_as_planned(self) -> bool:
         """Whether it came as said, by instance."""
         return self in (Likeness.AS_SAID, Likeness.OTHER_THREADS)
 
@@ -69,11 +69,11 @@ class Recorded:
     @classmethod
     def from_holdings(cls, snapshot: Snapshot, at_ms: int, trigger: str | None = None) -> Recorded:
         """Return a generation that is known by what its members hold, as Connect's are and those of streams groups."""
-        given = KnownDecision(generation=snapshot.state.generation, consumers=tuple(snapshot.state.holdings))
-        return cls(replace(snapshot, decision=given), at_ms, trigger, has_withheld=False)
+        decision = KnownDecision(generation=snapshot.state.generation, consumers=tuple(snapshot.state.holdings))
+        return cls(replace(snapshot, decision=decision), at_ms, trigger, has_withheld=False)
 
     @property
-    def settled(self) -> bool:
+    def has_settled(self) -> bool:
         """Whether the leader did not want to look again; a follow-up may still be due."""
         return self.snapshot.decision is not None and self.snapshot.decision.probing_rebalance is False
 
@@ -148,7 +148,7 @@ class SaidAndHappened:
 
     ``group`` has the plan's members, and those that only the history has. ``starts_ms`` is when the plan's clock was 0,
     since 1970: when the event happened, or, ``assumed``, so that the first generations are at the same time.
-    ``elsewhere`` are the tasks that somebody else runs at the end than the plan says; ``None``: the history ends
+    ``misplaced_tasks`` are the tasks that somebody else runs at the end than the plan says; ``None``: the history ends
     before the plan does. ``later`` is how many generations of the history are not looked at: those after both had
     ended.
     """
@@ -159,50 +159,50 @@ class SaidAndHappened:
     assumed: bool
     pairs: tuple[GenerationPair, ...]
     first: FirstDifference | None
-    elsewhere: tuple[TaskDifference, ...] | None
+    misplaced_tasks: tuple[TaskDifference, ...] | None
     later: int
 
     @property
-    def said(self) -> int:
+    def planned_count(self) -> int:
         """How many generations the plan has."""
         return len(self.plan.rounds)
 
     @property
-    def seen(self) -> tuple[GenerationPair, ...]:
+    def recorded_pairs(self) -> tuple[GenerationPair, ...]:
         """The generations that the group had."""
         return tuple(pair for pair in self.pairs if pair.seen is not None)
 
     @property
-    def came(self) -> int:
+    def as_planned_count(self) -> int:
         """How many generations came as said, by instance."""
-        return sum(pair.likeness.came for pair in self.pairs)
+        return sum(pair.likeness.is_as_planned for pair in self.pairs)
 
     @property
-    def came_by_thread(self) -> int:
+    def as_planned_by_thread_count(self) -> int:
         """How many came as said, thread by thread."""
         return sum(pair.likeness is Likeness.AS_SAID for pair in self.pairs)
 
     @property
     def alike(self) -> bool:
         """Whether every generation came as said, by instance, and there was no other one."""
-        return self.came == len(self.pairs)
+        return self.as_planned_count == len(self.pairs)
 
     @property
     def ends_early(self) -> bool:
         """Whether all came as said, as far as the history goes, which may begin later or end earlier than the plan."""
-        rest = (pair.likeness is Likeness.NOT_SEEN for pair in self.pairs if not pair.likeness.came)
-        return not self.elsewhere and all(rest)
+        rest = (pair.likeness is Likeness.NOT_SEEN for pair in self.pairs if not pair.likeness.is_as_planned)
+        return not self.misplaced_tasks and all(rest)
 
     @property
     def remarks(self) -> Remarks:
         """The remarks beside the figures."""
-        notes, assumptions = list[Note](_notes_of_files(self.seen)), list[Note]()
+        notes, assumptions = list[Note](_notes_of_files(self.recorded_pairs)), list[Note]()
         if self.later:
             subject, verb = count(self.later, "later rebalance"), "is" if self.later == 1 else "are"
             message = f"{subject} of the history, started by something else, {verb} left out"
             notes.append(Note("later-generations", f"{message}; --to POINT includes those up to it"))
         if self.assumed:
-            first = self.seen[0].number
+            first = self.recorded_pairs[0].number
             subject = "The first rebalance" if first == 1 else f"The history begins with rebalance {first:,}, which"
             message = f"{subject} is assumed to come at its planned time"
             assumptions.append(Note("start-assumed", f"{message}; --from TIME says when the event happened"))
@@ -211,18 +211,18 @@ class SaidAndHappened:
 
 def _notes_of_files(pairs: Sequence[GenerationPair]) -> Iterator[Note]:
     """Yield which decisions followed no target file, or those of several plans."""
-    without, by_plan, by_another = dict[str, list[int]](), dict[str, list[int]](), list[int]()
+    numbers_by_code, by_plan, by_another = dict[str, list[int]](), dict[str, list[int]](), list[int]()
     for pair in pairs:
         assert pair.seen is not None
         if pair.seen.without_plan is not None:
-            without.setdefault(pair.seen.without_plan, []).append(pair.number)
+            numbers_by_code.setdefault(pair.seen.without_plan, []).append(pair.number)
         elif pair.seen.plan is not None:
             by_plan.setdefault(pair.seen.plan, []).append(pair.number)
         else:
             by_another.append(pair.number)
-    for code, numbers in without.items():
+    for code, numbers in numbers_by_code.items():
         yield Note("decided-without-file", f"{_rebalances(numbers)} decided without the target file: {code}")
-    if by_another and (without or by_plan):
+    if by_another and (numbers_by_code or by_plan):
         message = f"{_rebalances(by_another)} decided by a class that follows no target file"
         yield Note("decided-by-another-class", f"{message}: its leader was without task.assignor.class")
     other_plans = sorted({pair.seen.plan for pair in pairs if pair.seen and pair.seen.plan and not _follows_it(pair)})

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from kstream_plan.comparison.changes import Between, Side
 from kstream_plan.comparison.history_course import history_course
-from kstream_plan.comparison.sides import Pair, snapshot_side, without
+from kstream_plan.comparison.sides import Pair, snapshot_side, without_instances
 from kstream_plan.documents.snapshot_at import snapshot_at
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Copy, Group, Holding, Snapshot, work_id
@@ -170,7 +170,7 @@ def _stretch(entries: Sequence[HistoryEntry], first: str | None, last: str | Non
     sides = _sides(entries[first_row : end + 1], list(map(snapshot_side, snapshots)), end - first_row)
     sides = sides[start - first_row :]
     warnings = dict.fromkeys(note for snapshot in snapshots for note in snapshot.warnings)
-    course = history_course(sides) if _are_consecutive(sides) else Between(seen=True)
+    course = history_course(sides) if _are_consecutive(sides) else Between(is_history=True)
     return Pair(sides[0], sides[-1], course, tuple(warnings))
 
 
@@ -262,7 +262,7 @@ def _sides(entries: Sequence[HistoryEntry], rows: Sequence[Side], last: int) -> 
     """Return the states from the first row on, ``last`` of them after it, each with the decision that led to it."""
     laters = [*rows[1:], None][:last]
     sides = [rows[0], *map(_next_side, rows, laters, entries)]
-    return [*sides[:-1], without(sides[-1], set(sides[-1].newcomers))]
+    return [*sides[:-1], without_instances(sides[-1], set(sides[-1].newcomers))]
 
 
 def _next_side(earlier: Side, later: Side | None, before: HistoryEntry) -> Side:
@@ -300,7 +300,7 @@ def _after_decision(earlier: Side, later: Side | None, decision: Any, where: str
         captured_at=None if later is None else later.captured_at,
         copies=None if later is None else _reported(group, later),
         newcomers=frozenset(of.process_id for of in newcomers),
-        decided=_decided(group, decision, where, ("active",), ("standby",)),
+        decided_holdings=_decided(group, decision, where, ("active",), ("standby",)),
         next_decision=None if later is None else later.next_decision,
     )
 

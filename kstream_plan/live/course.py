@@ -90,13 +90,15 @@ class Course:
     @property
     def late_ms(self) -> int | None:
         """How much later than planned the newest rebalance came; below 0: earlier; ``None``: none came."""
-        pairs = () if self.comparison is None else self.comparison.seen
+        pairs = () if self.comparison is None else self.comparison.recorded_pairs
         return pairs[-1].late_ms if pairs else None
 
     @property
     def due(self) -> Sequence[int]:
         """The planned rebalances that have not come, by number."""
-        last_number = 0 if self.comparison is None else max((pair.number for pair in self.comparison.seen), default=0)
+        last_number = (
+            0 if self.comparison is None else max((pair.number for pair in self.comparison.recorded_pairs), default=0)
+        )
         return [rnd.number for rnd in self.plan.rounds[last_number:]]
 
 
@@ -203,7 +205,7 @@ class Follower:
         """Return when it ends: by the plan while all comes as planned, else by what follows from here."""
         plan, comparison = self._plan, self._comparison
         if plan is not None and plan.rounds and comparison is not None and comparison.ends_early:
-            late_ms = (comparison.seen[-1].late_ms or 0) if comparison.seen else 0
+            late_ms = (comparison.recorded_pairs[-1].late_ms or 0) if comparison.recorded_pairs else 0
             return comparison.starts_ms + plan.rounds[-1].ends_ms + late_ms
         if self._rest is not None and self._rest.verdict.kind == "settled":
             return self._rest_from_ms + self._rest.rounds[-1].ends_ms
@@ -215,7 +217,7 @@ class Follower:
         assert plan is not None
         if self._rest is not None or snapshot.decision is None or doubts:
             is_stuck = self._rest is not None and self._rest.verdict.kind not in ("settled", "unfinished")
-            rebalance_count = 0 if comparison is None else len(comparison.seen)
+            rebalance_count = 0 if comparison is None else len(comparison.recorded_pairs)
             return Stage.DOES_NOT_SETTLE if is_stuck and rebalance_count >= len(plan.rounds) else Stage.GOES_ON
         if self._awaits_event():
             return Stage.GOES_ON
@@ -226,7 +228,7 @@ class Follower:
         """Tell whether what is planned to happen to the group next has not happened yet."""
         plan, comparison = self._plan, self._comparison
         assert plan is not None
-        last_number = 0 if comparison is None else max((pair.number for pair in comparison.seen), default=0)
+        last_number = 0 if comparison is None else max((pair.number for pair in comparison.recorded_pairs), default=0)
         ahead = plan.rounds[last_number:]
         return bool(ahead) and ahead[0].trigger not in _OF_ITSELF
 

@@ -65,9 +65,11 @@ def events(previous_course: Course | None, course: Course) -> Iterator[Event]:
     if previous_course is None:
         yield event(EventKind.BEGIN)
     last = (
-        None if previous_course is None or previous_course.comparison is None else len(previous_course.comparison.seen)
+        None
+        if previous_course is None or previous_course.comparison is None
+        else len(previous_course.comparison.recorded_pairs)
     )
-    for pair in () if course.comparison is None else course.comparison.seen[last or 0 :]:
+    for pair in () if course.comparison is None else course.comparison.recorded_pairs[last or 0 :]:
         yield event(EventKind.REBALANCE, pair=pair)
     if previous_course is not None and not course.is_recorded:
         tasks = tuple(moved_tasks(previous_course.snapshot, course.snapshot))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kstream_plan.comparison.decided import decided, differences, seen_in
+from kstream_plan.comparison.decided import decision_by_member, differences, recorded_decision
 from kstream_plan.comparison.newcomers import names_of_newcomers
 from kstream_plan.comparison.said_and_happened import Recorded, TaskDifference
 from kstream_plan.model import Snapshot, WorkId
@@ -49,6 +49,6 @@ def differs_from_end(plan: Plan, snapshot: Snapshot) -> tuple[TaskDifference, ..
     members = {names.get(process_id, process_id) for process_id in snapshot.state.group.instance_index}
     if members != {name for name, _ in plan.members}:
         return None
-    planned_tasks = decided(plan.group, plan.final, sorted(members))
-    misplaced_tasks = differences(plan.group, planned_tasks, seen_in(recorded, names))
+    final_decision = decision_by_member(plan.group, plan.final, sorted(members))
+    misplaced_tasks = differences(plan.group, final_decision, recorded_decision(recorded, names))
     return tuple(task for task in misplaced_tasks if task.said.active != task.seen.active)

@@ -27,7 +27,7 @@ def compared(pairs: list[Pair]) -> int:
     for comparison in found:
         to_table(comparison)
         to_json(comparison)
-    return sum(comparison.totals.moved for comparison in found)
+    return sum(comparison.totals.moved_tasks for comparison in found)
 
 
 def main() -> None:

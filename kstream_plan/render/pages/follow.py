@@ -50,7 +50,7 @@ def follow_message(event: Event) -> str:
             message = f"{names.escape(event.application_id)}: {_begin(course)}{outlook}"
         case EventKind.REBALANCE:
             assert event.pair is not None
-            is_newest = course.comparison is None or event.pair is course.comparison.seen[-1]
+            is_newest = course.comparison is None or event.pair is course.comparison.recorded_pairs[-1]
             message = f"{_rebalance(event.pair, course, names)}{_outlook(course) if is_newest else ''}"
         case EventKind.MOVED:
             message = f"{_moves(event.moved_tasks, names)}{_outlook(course)}"
@@ -116,7 +116,7 @@ def _rebalance(pair: GenerationPair, course: Course, names: Names) -> str:
     if pair.likeness is Likeness.NOT_SAID:
         return f"Rebalance {pair.number:,} is not planned{f' ({trigger})' if trigger else ''}"
     late = off_by(pair.late_ms)
-    if pair.likeness.came:
+    if pair.likeness.is_as_planned:
         threads = ", on other threads" if pair.likeness is Likeness.OTHER_THREADS else ""
         return f"{place} came as planned{threads} ({', '.join(filter(None, (trigger, late)))})"
     reasons = []
@@ -186,7 +186,7 @@ def _difference(course: Course) -> str:
 
 
 def _facts(course: Course) -> Iterator[Fact]:
-    number = 0 if course.comparison is None else len(course.comparison.seen)
+    number = 0 if course.comparison is None else len(course.comparison.recorded_pairs)
     if course.is_recorded:
         yield Fact("rebalances", "Rebalances", f"{number:,} of {len(course.plan.rounds):,} planned")
     if course.late_ms is not None:
@@ -238,10 +238,10 @@ def _tables(course: Course, names: Names) -> Iterator[Table]:
 
 
 def _came_rows(course: Course) -> Iterator[Row]:
-    pairs = () if course.comparison is None else course.comparison.seen
+    pairs = () if course.comparison is None else course.comparison.recorded_pairs
     if len(pairs) > _MOST_CAME:
         rest = pairs[:-_MOST_CAME]
-        as_planned = sum(pair.likeness.came for pair in rest)
+        as_planned = sum(pair.likeness.is_as_planned for pair in rest)
         text = f"{as_planned:,} of {len(rest):,} as planned"
         yield text_row(f"{rest[0].number}–{rest[-1].number}", "", "", "", "", text_cell(text, "dim"))
     yield from map(rebalance_row, pairs[-_MOST_CAME:])
