@@ -15,10 +15,10 @@ from kstream_plan.documents.codec import (
     Codec,
     list_of,
     mapping_of,
-    named,
     one_of,
     or_null,
     whole,
+    with_name,
 )
 from kstream_plan.documents.frameworks import kafka_name
 from kstream_plan.documents.plan.fields import LONGEST_PAUSE
@@ -42,9 +42,9 @@ class _SkippedWay(NamedTuple):
     least_ms: int
 
 
-_NAME = named(
+_NAME = with_name(
     "way",
-    one_of(["default-close", "leave", "static", "surge", "zone", "zone-leave"]).said(
+    one_of(["default-close", "leave", "static", "surge", "zone", "zone-leave"]).described(
         "How they are restarted: one by one (by Kafka Streams' default close, leaving the group, as static members), a "
         "new one before each old one, or all of a zone at once."
     ),
@@ -157,7 +157,7 @@ BOUNCE = document(
     group_at="first.group",
     models_at="first.models",
     input=field(lambda bounces: bounces, "What was asked.", _origin()),
-    restart_ms=whole(1).said("How long each instance is down."),
+    restart_ms=whole(1).described("How long each instance is down."),
     instances=added(
         or_null(list_of(TEXT)),
         "Process ids of the instances that are restarted now, in this order; null or absent: all. No way that needs "

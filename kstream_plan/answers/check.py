@@ -99,7 +99,7 @@ def _config(finding: Finding) -> Json:
     return {name: list(map(str, value)) if isinstance(value, tuple) else int(str(value)) for name, value in settings}
 
 
-_MEASURED = shape("integer", "boolean", "null").said(
+_MEASURED = shape("integer", "boolean", "null").described(
     "Milliseconds for a duration, else a count; true or false for must_settle and digests; null: unknown."
 )
 _LIMIT = shape("integer", "string", "boolean", "object", "array", "null")
@@ -116,7 +116,7 @@ FORM.add(
 )
 _OFFENCE = FORM.view(
     Offence,
-    measured=or_null(WHOLE).said("What it comes to; null: unknown."),
+    measured=or_null(WHOLE).described("What it comes to; null: unknown."),
     round=field("round_number", "Number of the rebalance; null: none."),
     task_id="The task; null: none.",
     process_id="The instance; null: none.",
@@ -240,7 +240,7 @@ _PLAN = FORM.view(
     ),
     answer=added("Whether the plan keeps to the policy; with --fail-on-warning, whether it does so without a warning."),
     warnings=added("What it warns of: rules whose level is warning, and what the plan says itself."),
-    findings=list_of(_FINDING).said("Violations, worst first, then what is kept."),
+    findings=list_of(_FINDING).described("Violations, worst first, then what is kept."),
     next=added(
         list_of(FORM.view(Note, code="Stable name of this kind of command.", message="The command.")),
         "Commands that answer the next questions.",
@@ -303,12 +303,12 @@ CHECK = _CheckDocument()
 
 def part_of(plan: WordedPlan) -> PlanPart:
     """Return the JSON of one plan."""
-    return PlanPart(dump(_PLAN.written(plan)), plan.warnings)
+    return PlanPart(dump(_PLAN.to_json(plan)), plan.warnings)
 
 
 def report_of(plans: Sequence[PlanPart], tally: Tally) -> str:
     """Return the document, one line of ASCII with its end; keys sorted."""
     warnings = [warning for plan in plans for warning in plan.warnings]
-    document = _REPORT.written(_Report(tally, [*warnings, *(Warned(*warning) for warning in tally.warnings)]))
+    document = _REPORT.to_json(_Report(tally, [*warnings, *(Warned(*warning) for warning in tally.warnings)]))
     head, tail = dump(document).split('"plans":[]')  # in a text its quotes would be escaped
     return f'{head}"plans":[{",".join(plan.text for plan in plans)}]{tail}\n'

@@ -18,7 +18,7 @@ _FIGURES = FORM.view(
     max_paused_ms="Longest pause of a task, without what it restores before it runs.",
     cold_handovers="Cold starts.",
     restored_records="Records restored; null: an end offset is unknown.",
-    relief_ms=or_null(WHOLE).said(
+    relief_ms=or_null(WHOLE).described(
         "When the busiest instance begins to run fewer tasks than at the start; null: it never does."
     ),
     least_moves="The minimum that any plan from this beginning to this end moves.",
@@ -37,7 +37,7 @@ _FIGURES = FORM.view(
     stopped=added("Connectors and tasks that rebalances stop, each time; null: not a Connect group."),
     started=added("Connectors and tasks that rebalances start, each time; null: not a Connect group."),
 )
-_ALTERNATIVES = list_of(mapping_of(TEXT), 1).said(
+_ALTERNATIVES = list_of(mapping_of(TEXT), 1).described(
     "The alternatives with this result, in the order given: what is different in each, by a setting's name in Kafka's "
     "spelling, or assignor, protocol, design, scenario or plan."
 )

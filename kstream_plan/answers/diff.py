@@ -22,7 +22,7 @@ from kstream_plan.comparison.changes import (
 )
 from kstream_plan.comparison.protocol_view import MemberView, ProtocolView, protocol_view
 from kstream_plan.designs.classic import MODELS
-from kstream_plan.documents.codec import COUNT, NUMBER, TEXT, WHOLE, Codec, list_of, named, one_of, or_null
+from kstream_plan.documents.codec import COUNT, NUMBER, TEXT, WHOLE, Codec, list_of, one_of, or_null, with_name
 from kstream_plan.plans.balance import Load
 
 
@@ -40,7 +40,7 @@ def _counts(kinds: Iterable[StrEnum], meaning: str) -> Codec[Any]:
 
 
 _FROM, _TO = "Who had it; null: none.", "Who has it; null: none."
-_RECORDS = named("records", or_null(COUNT).said("Records to restore; null if unknown."))
+_RECORDS = with_name("records", or_null(COUNT).described("Records to restore; null if unknown."))
 _MEMBER = FORM.view(
     _Member,
     process_id="The instance.",
@@ -66,7 +66,7 @@ FORM.record(
     Start,
     within="Whether its state there is within `limit`.",
     held="Whether as an assigned copy, not left over.",
-    lag=or_null(WHOLE).said("As reported: -2 running active, -3 unknown; null if no lag is known."),
+    lag=or_null(WHOLE).described("As reported: -2 running active, -3 unknown; null if no lag is known."),
     limit="acceptable.recovery.lag.",
     restore_records=_RECORDS,
 )
@@ -159,17 +159,17 @@ DIFF = document(
     "order. ",
     group_at="new.group",
     models_at=lambda comparison: comparison.new.models or comparison.old.models or MODELS,
-    words={"verdict": TEXT.said("The whole in one line.")},
+    words={"verdict": TEXT.described("The whole in one line.")},
     extra={
         "protocol_view": added(
-            FORM.of(ProtocolView),
+            FORM.codec_of(ProtocolView),
             "KIP-429's view of the rebalance; only with --set protocol.view=true.",
             get=lambda comparison: protocol_view(comparison.old, comparison.new),
         )
     },
     old=field("old", "The generation before.", _SIDE),
     new=field("new", "The generation after.", _SIDE),
-    tasks=list_of(_TASK).said("The tasks that changed."),
+    tasks=list_of(_TASK).described("The tasks that changed."),
     instances="The instances that changed.",
     totals=field(lambda comparison: comparison, "The sums.", _TOTALS),
 )

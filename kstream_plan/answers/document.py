@@ -54,11 +54,11 @@ FORM.record(
 FORM.record(Seat, "One consumer in one role; null: none.", ref="seat")
 _REMARKS = FORM.view(
     Remarks,
-    warnings=Field(description="What may hurt.", missing=None),
-    notes=Field(description="What is good to know.", missing=None),
-    assumptions=Field(description="What the answer takes for granted.", missing=None),
+    warnings=Field(description="What may hurt.", default=None),
+    notes=Field(description="What is good to know.", default=None),
+    assumptions=Field(description="What the answer takes for granted.", default=None),
     next=Field(
-        description="Commands that answer the next questions; from Python with `SNAPSHOT` for the path.", missing=None
+        description="Commands that answer the next questions; from Python with `SNAPSHOT` for the path.", default=None
     ),
 )
 VERSION = replace(TEXT, schema={"type": "string", "pattern": r"^1\."})
@@ -67,8 +67,8 @@ VERSION = replace(TEXT, schema={"type": "string", "pattern": r"^1\."})
 def added(codec: Codec[Any] | str, description: str = "", **options: Any) -> Field:
     """Return a field that documents of earlier versions do not have; a text is what it means."""
     if isinstance(codec, str):
-        return Field(description=codec, missing=None, **options)
-    return Field(codec, description, missing=None, **options)
+        return Field(description=codec, default=None, **options)
+    return Field(codec, description, default=None, **options)
 
 
 def shape(*types: str, **schema: Json) -> Codec[Any]:
@@ -125,10 +125,10 @@ class Document:
 
     def line(self, answer: object, remarks: Remarks, *, extra: bool = False, **words: Any) -> str:
         """Return an answer with the lines of its page as one line of ASCII, sorted keys, without the line end."""
-        texts = {name: codec.written(words[name]) for name, codec in self.words.items()}
-        extra_fields = _fields(self.extra.written(answer)) if extra else {}
+        texts = {name: codec.to_json(words[name]) for name, codec in self.words.items()}
+        extra_fields = _fields(self.extra.to_json(answer)) if extra else {}
         return dump(
-            {**_fields(self.codec.written(answer)), **_fields(_REMARKS.written(remarks)), **texts, **extra_fields}
+            {**_fields(self.codec.to_json(answer)), **_fields(_REMARKS.to_json(remarks)), **texts, **extra_fields}
         )
 
     def schema(self) -> dict[str, Json]:

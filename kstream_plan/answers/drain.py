@@ -35,7 +35,7 @@ FORM.record(
     before="Before.",
     most="Maximum meanwhile.",
     process_ids="The instance that runs that much then.",
-    from_ms=WHOLE.said("Since when: milliseconds after they stop."),
+    from_ms=WHOLE.described("Since when: milliseconds after they stop."),
     after="At the end.",
 )
 _ENDS: dict[str, Any] = {
@@ -106,7 +106,7 @@ DRAIN = document(
     Drain,
     "Whether instances may stop",
     input=field(lambda drain: drain, "What was asked.", _input(Drain)),
-    process_ids=_PROCESS_IDS.said("The instances that stop."),
+    process_ids=_PROCESS_IDS.described("The instances that stop."),
     answer=added(
         "Whether they may stop now without a cold start: no if one is proven or likely, yes if every start is proven "
         "to be warm."
@@ -180,7 +180,7 @@ FORM.record(
     longest_ms="Longest pause of one of them in total.",
     item_ms="Sum of the pauses of all of them.",
     at_once="Maximum that is paused at the same time.",
-    runs_after_ms=or_null(WHOLE).said(
+    runs_after_ms=or_null(WHOLE).described(
         "How long after the stop the last of them runs again; null: the group does not settle."
     ),
 )
@@ -191,15 +191,15 @@ DRAIN_WORKERS = document(
     title="drain, of a Connect group",
     input=field(lambda drain: drain, "What was asked.", _input(WorkersDrained)),
     group=added(GROUP, "Members before and after, and all connectors and tasks.", get="plan"),
-    process_ids=_PROCESS_IDS.said("Member ids of the workers that stop."),
+    process_ids=_PROCESS_IDS.described("Member ids of the workers that stop."),
     answer=added("Whether nothing stands unassigned meanwhile, beyond the time until all have heard of a rebalance."),
     doubts=added("Why more may stand unassigned than the plan says."),
     items="What they ran.",
-    ways=list_of(FORM.of(StandStill), 1).said("The first one is a clean stop now."),
+    ways=list_of(FORM.codec_of(StandStill), 1).described("The first one is a clean stop now."),
     follows=added(
         FORM.view(_Follows, "What follows for the group, if they are stopped now.", **_ENDS),
         get=lambda drain: _Follows(drain.follows, drain.plan),
     ),
-    wait_ms=or_null(WHOLE).said("How long until everything under way has settled; null: waiting changes nothing."),
+    wait_ms=or_null(WHOLE).described("How long until everything under way has settled; null: waiting changes nothing."),
     later="A clean stop after waiting.",
 )

@@ -16,8 +16,8 @@ _TIME = or_null(TEXT)
 _COPY = FORM.record(
     RestoringCopy,
     ref="restoring",
-    lag=or_null(COUNT).said("Records that it was behind when it was last measured or reported; null: unknown."),
-    most=or_null(COUNT).said("The most that it was behind since it is followed; null: unknown."),
+    lag=or_null(COUNT).described("Records that it was behind when it was last measured or reported; null: unknown."),
+    most=or_null(COUNT).described("The most that it was behind since it is followed; null: unknown."),
 )
 
 _MOVED = FORM.record(
@@ -40,7 +40,7 @@ FOLLOW = document(
     details="It is one line for each event. ",
     group_at="",
     models_at=None,
-    words={"message": TEXT.said("The event in one sentence.")},
+    words={"message": TEXT.described("The event in one sentence.")},
     event=field(lambda event: event.kind.value, "Stable name of the kind of event.", TEXT),
     at=field(lambda event: format_time(event.at_ms), "When it was seen, RFC 3339 in UTC.", TEXT),
     recorded_at=field(
@@ -68,7 +68,7 @@ FOLLOW = document(
         "The same of those that run elsewhere than at the plan's end, once the group has its members.",
         list_of(TASK_DIFFERENCE),
     ),
-    caught_up=list_of(_COPY).said("The copies that have caught up since the previous poll."),
+    caught_up=list_of(_COPY).described("The copies that have caught up since the previous poll."),
     restoring=field(
         lambda event: () if event.course is None else event.course.restoring,
         "The copies that have not caught up, in task order.",

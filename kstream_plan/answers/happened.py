@@ -30,15 +30,15 @@ FORM.record(HeldBy, ref="held", active="Who runs it; null: none.", copies="Who h
 TASK_DIFFERENCE = FORM.record(TaskDifference, ref="task", said="As planned.", seen="As it happened.")
 FORM.record(
     CopyEvidence,
-    lag=or_null(WHOLE).said("As reported; null: not reported."),
+    lag=or_null(WHOLE).described("As reported; null: not reported."),
     limit="acceptable.recovery.lag.",
     said_caught_up="Whether it is caught up in the plan.",
 )
 _SAID = FORM.view(
     Round,
     generation="Generation of the group.",
-    at_ms=WHOLE.said("When it was made."),
-    trigger=TEXT.said("What started it."),
+    at_ms=WHOLE.described("When it was made."),
+    trigger=TEXT.described("What started it."),
     probing_rebalance="Whether it asks for a probing rebalance.",
 )
 _SEEN = FORM.view(
@@ -64,7 +64,7 @@ GENERATION = FORM.view(
         "The group's generation; null: there is none.",
         or_null(_SEEN),
     ),
-    late_ms=_TIME_MS.said("How much later than planned it came; null: one of them is not there."),
+    late_ms=_TIME_MS.described("How much later than planned it came; null: one of them is not there."),
     likeness="How far it came as planned.",
     tasks="Tasks that were decided differently.",
     members_said="Instances that take part in the plan alone.",
@@ -103,8 +103,10 @@ HAPPENED = document(
     title="diff of a plan and a history",
     group_at="group",
     words={
-        "verdict": TEXT.said("The whole in one line."),
-        "first_difference": or_null(_FIRST).said("The first generation that differs from the plan; null: none does."),
+        "verdict": TEXT.described("The whole in one line."),
+        "first_difference": or_null(_FIRST).described(
+            "The first generation that differs from the plan; null: none does."
+        ),
     },
     plan=field("plan", "What the plan was made from.", INPUT),
     starts_at=field(lambda comparison: format_time(comparison.starts_ms), "When the plan's clock was 0.", TEXT),

@@ -41,7 +41,7 @@ def _time(path: str, description: str) -> Field:
 
 _WRITTEN = "Records written to the changelogs of the copies, per second."
 _PROGRESS: dict[str, Any] = {
-    "copies": whole(1).said("Pairs of instance and task in the rows."),
+    "copies": whole(1).described("Pairs of instance and task in the rows."),
     "lag": field("progress.lag", "Records behind at the end; null: unknown."),
     "lag_before": field("progress.lag_before", "Records behind at the first report of each copy in this time."),
     "written_per_second": _rate("progress.written_per_second", _WRITTEN),
@@ -68,7 +68,7 @@ _INSTANCE = FORM.view(
 _TASK = FORM.view(
     TaskCourse,
     task_id="The task.",
-    copies=whole(1).said("Instances that have a copy."),
+    copies=whole(1).described("Instances that have a copy."),
     lag="For the copy that is furthest behind, among those whose lag is known; null: none.",
     written_per_second=_rate("written_per_second", _WRITTEN),
     at_least=added(list_of(one_of(["lag"])), _AT_LEAST),
@@ -87,13 +87,13 @@ HISTORY = document(
         get=lambda course: None if course.first_ms is None else format_time(course.first_ms),
     ),
     step_ms="How long one of the steps is.",
-    rows=whole(1).said("Lag rows in this time."),
+    rows=whole(1).described("Lag rows in this time."),
     **_PROGRESS,
     falls_behind="Whether one of its instances falls behind; null: one may.",
-    instances=list_of(_INSTANCE).said(
+    instances=list_of(_INSTANCE).described(
         "Instances that fall behind first, then those that may, each by how far they fell behind."
     ),
-    tasks=list_of(_TASK).said("By the rate of writes, the highest first."),
+    tasks=list_of(_TASK).described("By the rate of writes, the highest first."),
 )
 
 

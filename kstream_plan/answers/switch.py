@@ -12,7 +12,7 @@ from kstream_plan.simulation.sessioned_answer import SessionedUpgrade, UpgradeRo
 from kstream_plan.simulation.switch_answer import Switch, SwitchRow, WithoutEffect
 
 _OF_SNAPSHOT: dict[str, Any] = {"group_at": "snapshot.state.group", "models_at": "models"}
-_STEPS = list_of(TEXT).said("What to do, in order, in words.")
+_STEPS = list_of(TEXT).described("What to do, in order, in words.")
 
 
 def _snapshot(answer_type: type) -> dict[str, Any]:
@@ -45,7 +45,7 @@ FORM.record(
 _SWITCH_ROW = FORM.view(
     SwitchRow,
     what="What happens: the switch itself; instances join; one is restarted; it crashes for good.",
-    standbys=whole(0, 2).said("For each stateful task, on this side."),
+    standbys=whole(0, 2).described("For each stateful task, on this side."),
     side="The protocol.",
     **_DRAWS,
     rebalances=field("figures.rebalances", "For a streams group the number of targets that its broker computes."),
@@ -75,17 +75,17 @@ SWITCH = document(
     title="upgrade --to streams",
     **_OF_SNAPSHOT,
     **_snapshot(Switch),
-    broker_version=one_of(BROKER_VERSIONS).said("The release of the brokers."),
+    broker_version=one_of(BROKER_VERSIONS).described("The release of the brokers."),
     offline=field(
         lambda _switch: True, "No instance may run during the switch: no known release can do it otherwise.", _TRUE
     ),
     away_ms="How long nothing runs, until the instances start anew.",
-    restart_ms=whole(1).said("How long the bounced instance is down."),
+    restart_ms=whole(1).described("How long the bounced instance is down."),
     joining=field("add", "How many instances join.", whole(1)),
     instance="The process id of the instance that is bounced and crashes: it runs the most.",
-    draws=whole(1).said("Random simulations behind a row at most."),
+    draws=whole(1).described("Random simulations behind a row at most."),
     without_effect="Settings of the application that have no effect in a streams group.",
-    rows=list_of(_SWITCH_ROW, 1).said("What happens, on either side."),
+    rows=list_of(_SWITCH_ROW, 1).described("What happens, on either side."),
     steps=_STEPS,
 )
 _UPGRADE_ROW = FORM.view(
@@ -109,13 +109,13 @@ SESSIONED = document(
     title="upgrade --to sessioned",
     **_OF_SNAPSHOT,
     **_snapshot(SessionedUpgrade),
-    protocol=one_of(["eager", "compatible"]).said("The current protocol."),
-    restart_ms=whole(1).said("How long each worker is down."),
+    protocol=one_of(["eager", "compatible"]).described("The current protocol."),
+    restart_ms=whole(1).described("How long each worker is down."),
     pause_ms="From the return of one worker until the next one stops.",
     joining=field("add", "Number of workers that join in rows of join.", whole(1)),
     worker="Member id of the worker that is restarted and killed: it runs the most, apart from the leader.",
     leader="Member id of the leader; null: unknown.",
-    draws=whole(1).said("Random simulations behind a row at most."),
-    rows=list_of(_UPGRADE_ROW).said("What happens, by either protocol."),
+    draws=whole(1).described("Random simulations behind a row at most."),
+    rows=list_of(_UPGRADE_ROW).described("What happens, by either protocol."),
     steps=_STEPS,
 )

@@ -52,16 +52,18 @@ EXPORT_TARGET = document(
     models_at=lambda _answer: MODELS,
     answer="",
     path="The file.",
-    reasons=list_of(TEXT).said("Every reason why no file was written; none if one was."),
+    reasons=list_of(TEXT).described("Every reason why no file was written; none if one was."),
     file=field(_of_export("file"), "What is in it; null: it was not written.", or_null(_FILE)),
     simulated=field(_of_export("simulated"), "What it leads to; null: that was not simulated.", or_null(_SIMULATED)),
     unsimulated=field(_of_export("unsimulated", ""), "Why not; empty if it was.", TEXT),
     in_batches=field(
-        _of_export("is_grouped", default=False), "Whether tasks warm up for one instance after another.", FORM.of(bool)
+        _of_export("is_grouped", default=False),
+        "Whether tasks warm up for one instance after another.",
+        FORM.codec_of(bool),
     ),
 )
 FORM.record(
-    Seated, name="The slot's name in the file.", process_id=or_null(TEXT).said("Who has it; null: it is empty.")
+    Seated, name="The slot's name in the file.", process_id=or_null(TEXT).described("Who has it; null: it is empty.")
 )
 CHECK_TARGET = document(
     "check-target",
@@ -71,17 +73,17 @@ CHECK_TARGET = document(
     models_at=lambda _answer: MODELS,
     answer="",
     path="The file.",
-    refusal=or_null(one_of(REFUSALS)).said("Code for which the file does not count; null: it does."),
+    refusal=or_null(one_of(REFUSALS)).described("Code for which the file does not count; null: it does."),
     plan="Id of the plan in the file; null where it does not count.",
     expires=field(
         lambda check: None if check.expires_ms is None else format_time(check.expires_ms),
         "Until when it counts, RFC 3339 in UTC; null where it does not.",
         or_null(TEXT),
     ),
-    slots=list_of(FORM.of(Seated)).said("In the order of the file."),
-    unseated=list_of(TEXT).said("Instances without a slot."),
-    moving=COUNT.said("Stateful tasks that change their owner."),
-    waiting=COUNT.said("Tasks that have to warm up first."),
-    standbys_waiting=COUNT.said("Standbys that have to."),
-    doubts=NOTES.said("Why the answer is unknown."),
+    slots=list_of(FORM.codec_of(Seated)).described("In the order of the file."),
+    unseated=list_of(TEXT).described("Instances without a slot."),
+    moving=COUNT.described("Stateful tasks that change their owner."),
+    waiting=COUNT.described("Tasks that have to warm up first."),
+    standbys_waiting=COUNT.described("Standbys that have to."),
+    doubts=NOTES.described("Why the answer is unknown."),
 )

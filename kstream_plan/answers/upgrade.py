@@ -29,9 +29,9 @@ def _events(wrong: TwoOwners) -> Iterator[_Event]:
 
 FORM.record(
     Restart,
-    bounce=whole(1, 2).said("Number of the rolling bounce."),
+    bounce=whole(1, 2).described("Number of the rolling bounce."),
     protocols="What its consumers list afterwards.",
-    group_protocol=one_of(["eager", "mixed", "cooperative"]).said("What the group follows afterwards."),
+    group_protocol=one_of(["eager", "mixed", "cooperative"]).described("What the group follows afterwards."),
     cooperative_consumers="Consumers that keep their tasks through a rebalance by then.",
 )
 _PLACE: dict[str, Any] = {
@@ -56,13 +56,13 @@ UPGRADE = document(
     group_at="group",
     models_at=lambda _answer: MODELS,
     restarts="In order; none if the group is cooperative already.",
-    cannot_mix=list_of(_REFUSED).said("Consumers that cannot take part."),
+    cannot_mix=list_of(_REFUSED).described("Consumers that cannot take part."),
     untold=added(_PLACES, "Consumers whose protocols are not in the snapshot; they count as eager."),
     split=added(
         _PLACES,
         "Consumers that list cooperative only while others do not list it at all: tasks may have two owners already.",
     ),
-    one_bounce=or_null(_ONE_BOUNCE).said(
+    one_bounce=or_null(_ONE_BOUNCE).described(
         "The shortest order of steps in which a single bounce gives a task two owners; null if none is known."
     ),
 )

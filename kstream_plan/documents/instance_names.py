@@ -51,13 +51,13 @@ def _names(data: bytes, where: str) -> dict[str, dict[str, str]]:
         names[name] = {"host": _text(value, where)} if isinstance(value, yaml.ScalarNode) else _known(value, where)
 
     with Mistakes() as mistakes:
-        mistakes.each(_pairs(root, where), lambda pair: entry(*pair))
+        mistakes.read_each(_pairs(root, where), lambda pair: entry(*pair))
     return names
 
 
 def _known(node: yaml.Node, where: str) -> dict[str, str]:
     with Mistakes() as mistakes:
-        return dict(mistakes.each(_pairs(node, where), lambda pair: _field(*pair, where)))
+        return dict(mistakes.read_each(_pairs(node, where), lambda pair: _field(*pair, where)))
 
 
 def _field(key: yaml.Node, value: yaml.Node, where: str) -> tuple[str, str]:

@@ -57,7 +57,7 @@ def parse_properties(text: str, where: str) -> list[Setting]:
         ConfigError: a Unicode escape without four hexadecimal digits; ``where`` names the file.
     """
     with Mistakes() as mistakes:
-        return mistakes.each(_logical_lines(text), lambda numbered: _split(*numbered, where))
+        return mistakes.read_each(_logical_lines(text), lambda numbered: _split(*numbered, where))
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:

@@ -84,7 +84,7 @@ _SAID = {
 _NEEDED = {"format_version", "kind", "outcome"}
 
 _FIELDS: dict[str, Any] = {
-    name: said if name in _NEEDED else Field(description=said, missing=None) for name, said in _SAID.items()
+    name: said if name in _NEEDED else Field(description=said, default=None) for name, said in _SAID.items()
 }
 #: How a row is read, written and described.
 RESULT = Codecs().record(
@@ -111,7 +111,7 @@ def spark_columns() -> str:
 
 def result_line(result: Result) -> str:
     """Return a result as one line of ASCII, without the line end."""
-    return json.dumps(RESULT.written(result), sort_keys=True, separators=(",", ":"))
+    return json.dumps(RESULT.to_json(result), sort_keys=True, separators=(",", ":"))
 
 
 def row_of(result: Result) -> tuple[Any, ...]:

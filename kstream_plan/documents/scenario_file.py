@@ -113,7 +113,7 @@ def _events(value: YamlNode) -> tuple[Event, ...]:
     if len(items) > _MOST_EVENTS:
         raise value.fail(f"are more than {_MOST_EVENTS:,}", "leave some out")
     with Mistakes() as mistakes:
-        return tuple(mistakes.each(items, _event))
+        return tuple(mistakes.read_each(items, _event))
 
 
 def _event(item: YamlNode) -> Event:
@@ -121,7 +121,7 @@ def _event(item: YamlNode) -> Event:
         at_ms = fields.get("at", DURATION.read, 0)
         kinds = [name for name in fields.nodes if name != "at"]
         if not kinds:
-            fields.tell()
+            fields.raise_all()
         if len(kinds) != 1:
             raise item.fail(
                 f"has {len(kinds)} things that happen",
@@ -150,7 +150,7 @@ class _Part(NamedTuple):
     def schema(self) -> dict[str, Json]:
         """Return the JSON Schema."""
         default: dict[str, Json] = {} if self.default is None else {"default": self.default}
-        return {**(self.codec.said(self.description) if self.description else self.codec).schema, **default}
+        return {**(self.codec.described(self.description) if self.description else self.codec).schema, **default}
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class _Kind:
     def read(self, value: YamlNode, at_ms: int) -> Event:
         """Return the event at a time that is written there."""
         if self.alone is not None and not (self.parts and value.is_mapping):
-            return self.make(at_ms=at_ms, where=value.where, **{self.alone.into: self.alone.codec.read(value)})
+            return self.make(at_ms=at_ms, where=value.location, **{self.alone.into: self.alone.codec.read(value)})
         if self.otherwise is not None and not value.is_mapping:
             raise value.fail(*self.otherwise)
         needed = [name for name, part in self.parts.items() if part.needed]
@@ -189,7 +189,7 @@ class _Kind:
             }
             if self.check is not None:
                 self.check(fields, values)
-        return self.make(at_ms=at_ms, where=value.where, **values)
+        return self.make(at_ms=at_ms, where=value.location, **values)
 
     def schema(self) -> dict[str, Json]:
         """Return the JSON Schema."""
@@ -386,7 +386,7 @@ KINDS: Mapping[str, _Kind] = {
 
 def schema() -> dict[str, Json]:
     """Return the JSON Schema of a scenario file."""
-    at = DURATION.said("When it happens, from the start; 0 if missing.").schema
+    at = DURATION.described("When it happens, from the start; 0 if missing.").schema
     kinds: dict[str, Json] = {name: kind.schema() for name, kind in KINDS.items()}
     event = mapping({"at": at, **kinds}, oneOf=[{"required": [name]} for name in KINDS])
     version: dict[str, Json] = {"enum": [1, VERSION], "description": "Version of this format."}

@@ -86,7 +86,7 @@ def load_streams_config(path: str | Path) -> StreamsConfigFile:
     found, warnings = file.settings, file.warnings
     typos = tuple(typo for setting in found for typo in _typo(setting, where))
     with Mistakes() as mistakes:
-        known = [one for one in mistakes.each(found, lambda setting: _known(setting, where)) if one is not None]
+        known = [one for one in mistakes.read_each(found, lambda setting: _known(setting, where)) if one is not None]
         if not mistakes.flawless:
             for typo in typos:
                 mistakes.note(ConfigError(typo))

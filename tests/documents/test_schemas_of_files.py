@@ -77,7 +77,7 @@ def _is_read(codec: Codec[Any], value: Any) -> bool:
     node = read_document(_as_written({"value": value}), "f")
     assert node is not None
     try:
-        codec.read(node.named()[0][2])
+        codec.read(node.named_nodes()[0][2])
     except KstreamPlanError:
         return False
     return True

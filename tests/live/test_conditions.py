@@ -15,9 +15,9 @@ from kstream_plan.live.conditions import (
     Question,
     caught_up,
     copies_to_catch_up,
+    has_settled,
     safe_to_restart,
     safe_to_stop,
-    has_settled,
 )
 from kstream_plan.model.answer import Answer
 from kstream_plan.simulation.bounces import bounce

@@ -116,19 +116,19 @@ def _read_value(value: Any) -> SettingValue:
 
 def _own(codec: Codec[Any], description: str) -> Field:
     """Return a field that only some kinds of events have."""
-    return Field(codec, description, missing=ABSENT, left_out=True)
+    return Field(codec, description, default=ABSENT, left_out=True)
 
 
 def _end(description: str) -> Field:
     """Return a field that older versions did not save."""
-    return Field(or_null(COUNT), description, missing=None, left_out=True)
+    return Field(or_null(COUNT), description, default=None, left_out=True)
 
 
 _TEXTS = list_of(TEXT)
 _SETTING = one_of(sorted({*CONFIG_NAMES, *CONNECT_GROUP_ONLY, *GROUP_SETTINGS, RELEASE}))
 FORM.record(
     NewSetting,
-    name=_SETTING.said("As in `config`."),
+    name=_SETTING.described("As in `config`."),
     value=Codec(_read_value, None, {"type": ["integer", "string", "array"], "items": {"type": "string"}}),
 )
 FORM.record(TaskCount)
@@ -139,21 +139,21 @@ FORM.record(
 )
 FORM.record(
     Draws,
-    number=whole(1).said("How many were simulated."),
+    number=whole(1).described("How many were simulated."),
     shown="Number of the random simulation that the plan shows, from 0: its figures are nearest to the medians.",
     settled="How many of them settle.",
-    worst=mapping_of(or_null(COUNT)).said(
+    worst=mapping_of(or_null(COUNT)).described(
         "Rule of a policy: what it measures in its worst random simulation (null: unknown in one); empty for a "
         "single one."
     ),
     least_restored_records=Field(
-        description="Minimum of the records to restore; null if that was not computed or is unknown.", missing=None
+        description="Minimum of the records to restore; null if that was not computed or is unknown.", default=None
     ),
 )
 FORM.record(
     EventDocument,
     at_ms=WHOLE,
-    kind=one_of([*EVENT_KINDS, CRASH, ANNOUNCED]).said("As in a scenario file."),
+    kind=one_of([*EVENT_KINDS, CRASH, ANNOUNCED]).described("As in a scenario file."),
     hops="Changes of the owning instance of stateful tasks.",
     warm_ms="Time until no copy has to be waited for; null: not before the next event.",
     balanced_ms="Time until every task has its final owner; null: not before the next event.",
@@ -178,9 +178,11 @@ FORM.record(
     subtopology=_own(or_null(TEXT), "For a produce rate or a burst: only to tasks of this subtopology; null: to all."),
     records=_own(COUNT, "For a burst: records for each task."),
     settings=_own(
-        list_of(FORM.of(NewSetting)), "For new settings, or a bounce with some: the settings, in the order given."
+        list_of(FORM.codec_of(NewSetting)), "For new settings, or a bounce with some: the settings, in the order given."
     ),
-    task_counts=_own(list_of(FORM.of(TaskCount)), "For connectors that are created, or have another number of tasks."),
+    task_counts=_own(
+        list_of(FORM.codec_of(TaskCount)), "For connectors that are created, or have another number of tasks."
+    ),
     connectors=_own(_TEXTS, "For connectors that are deleted."),
 )
 FORM.record(
@@ -190,14 +192,14 @@ FORM.record(
     paused_task_ms=Field(
         or_null(COUNT),
         "For a Connect group: sum of the pauses of all connectors and tasks.",
-        missing=None,
+        default=None,
         left_out=True,
     ),
     least_duration_ms=_end("The least that it takes; left out if unknown."),
     most_duration_ms=_end("The most that it takes; left out if unknown."),
     most_cold_handovers=_end("The most cold starts that there may be; left out if unknown."),
     may_not_settle=Field(
-        BOOLEAN, "True: it settles in the likely outcome, and not in another one.", missing=False, left_out=True
+        BOOLEAN, "True: it settles in the likely outcome, and not in another one.", default=False, left_out=True
     ),
 )
 FORM.record(
@@ -211,6 +213,6 @@ FORM.record(
     record_size=Field(
         or_null(whole(1)),
         "Bytes of a record, to show restores in bytes as well; absent in plans that 0.1.0 saved.",
-        missing=ABSENT,
+        default=ABSENT,
     ),
 )

@@ -43,13 +43,13 @@ def plan_json(plan: Plan, *, full: bool = False, simulation: SimulationDocument 
 
 def plan_document(plan: Plan, *, full: bool = False, simulation: SimulationDocument | None = None) -> dict[str, Json]:
     """Return the plan as plain dictionaries, lists, texts and numbers; see :func:`plan_json`."""
-    written = cast("dict[str, Json]", PLAN.written(_document(plan, full, simulation)))
+    written = cast("dict[str, Json]", PLAN.to_json(_document(plan, full, simulation)))
     return written | {"seal": seal_of(written)}
 
 
 def notes(found: Iterable[Note]) -> Json:
     """Return notes as every document has them."""
-    return _NOTES.written(tuple(found))
+    return _NOTES.to_json(tuple(found))
 
 
 def _document(plan: Plan, full: bool, simulation: SimulationDocument | None) -> PlanDocument:
