@@ -19,8 +19,8 @@ _MOST = 20
 class Mistakes:
     """A ``with`` block that reads on after a mistake, and ends in one error of all that were noted.
 
-    A mistake that the block itself raises is the last one. One that :meth:`read`, :meth:`read_each` or :meth:`note` takes
-    does not end the block, unless there are more than anybody corrects.
+    A mistake that the block itself raises is the last one. One that :meth:`read`, :meth:`read_each` or :meth:`note`
+    takes does not end the block, unless there are more than anybody corrects.
     """
 
     def __init__(self) -> None:

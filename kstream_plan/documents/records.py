@@ -258,7 +258,7 @@ def _object(parts: Sequence[_Part], description: str) -> dict[str, Json]:
 
 
 def interned(codec: Codec[_T], *names: str) -> Codec[_T]:
-    """Wrap the codec of a record so that records whose ``names`` fields have equal texts are read as one shared object."""
+    """Wrap a codec so that records with equal texts in these fields are read as one shared object."""
     inner, key_of = codec.read, itemgetter(*names)
     record_by_key: dict[tuple[str, ...], _T] = {}
 

@@ -110,7 +110,7 @@ class YamlNode:
     def parts(
         self, known_names: Sequence[str], fix: str, required: Iterable[str] = (), required_fix: str = ""
     ) -> Fields:
-        """Return a mapping's values, called by their paths; ``required_fix`` is the fix if a required one is missing."""
+        """Return a mapping's values, called by their paths; ``required_fix``: if a required one is missing."""
         fields = Fields()
         for pair in self._pairs(fix, fields):
             if self._is_known(pair, known_names, fields):
