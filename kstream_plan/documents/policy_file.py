@@ -41,8 +41,8 @@ def load_policy(path: Path) -> Policy:
     try:
         data = unzipped_text(read_file(path, SETTINGS_BYTES))
     except OSError as error:
-        what = f"cannot read the file: {error.strerror or error}"
-        raise ConfigError(what, where=str(path), fix="check --policy") from error
+        problem = f"cannot read the file: {error.strerror or error}"
+        raise ConfigError(problem, where=str(path), fix="check --policy") from error
     with naming_other_kinds(data, POLICY.name, str(path)):
         return read_policy(data, str(path))
 
@@ -98,8 +98,8 @@ def _limit(name: str, field: YamlNode) -> Limit:
     rule, value = RULES[name], VALUES[name]
     if not field.is_mapping or (rule.kind is Kind.TAGS and not _has_limit_of_tags(field)):
         return Limit(value.read(field))
-    missing = "write {limit: …, level: error or warning, reason: …}"
-    with field.parts(_LONG_FORM, _FIX_LIMITS, required=("limit",), required_fix=missing) as parts:
+    limit_fix = "write {limit: …, level: error or warning, reason: …}"
+    with field.parts(_LONG_FORM, _FIX_LIMITS, required=("limit",), required_fix=limit_fix) as parts:
         return Limit(
             parts.get("limit", value.read, False),
             parts.get("level", lambda level: Level(level.one_of(tuple(Level))), Level.ERROR),
@@ -174,14 +174,14 @@ def _value_of(rule: Rule) -> Codec[LimitValue]:
 def _tag_counts(lowest: int) -> Codec[LimitValue]:
     fix = "write tags with the least number of their values, as in {zone: 2}"
 
-    def counted(_: str, item: YamlNode) -> int:
+    def read_count(_: str, item: YamlNode) -> int:
         count = item.parse_text(parse_count, fix)
         if count < lowest:
             raise item.fail(f"is {count}, below {lowest}", fix)
         return count
 
     def read(field: YamlNode) -> LimitValue:
-        counts = field.mapped(counted, fix)
+        counts = field.mapped(read_count, fix)
         if not counts:
             raise field.fail("names no tag", fix)
         return tuple(sorted(counts.items()))
@@ -273,9 +273,9 @@ def schema() -> dict[str, Json]:
             },
         ],
     )
-    about: Json = "What plans have to keep to. Nothing in it at all is an error: the policy has no rules."
+    description: Json = "What plans have to keep to. Nothing in it at all is an error: the policy has no rules."
     defs: dict[str, Json] = {**defs_of(VALUES.values()), "limits": limits}
-    return schema_of("policy", "Policy", Codec(str, None, {"description": about, **document}, defs))
+    return schema_of("policy", "Policy", Codec(str, None, {"description": description, **document}, defs))
 
 
 def _limit_schema(name: str) -> Json:
