@@ -258,17 +258,17 @@ def _ranges_codec() -> Codec[tuple[FigureRange, ...]]:
     by_figure = mapping_of(list_of(WHOLE))
 
     def read(value: Any) -> tuple[FigureRange, ...]:
-        found = []
+        ranges = []
         for figure, ends in by_figure.read(value).items():
             if figure not in FIGURES:
                 raise WrongValueError("is not a figure of the summary", figure)
             if len(ends) != 2 or ends[0] > ends[1]:
                 raise WrongValueError("is not two numbers, the lower one first", figure)
-            found.append(FigureRange(figure, *ends))
-        return tuple(sorted(found, key=lambda one: FIGURES.index(one.figure)))
+            ranges.append(FigureRange(figure, *ends))
+        return tuple(sorted(ranges, key=lambda figure_range: FIGURES.index(figure_range.figure)))
 
     def write(ranges: tuple[FigureRange, ...]) -> Json:
-        return {one.figure: [one.low, one.high] for one in ranges}
+        return {figure_range.figure: [figure_range.low, figure_range.high] for figure_range in ranges}
 
     items: dict[str, Json] = {"type": "array", "items": WHOLE.schema, "minItems": 2, "maxItems": 2}
     schema: dict[str, Json] = {

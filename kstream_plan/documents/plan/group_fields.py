@@ -95,8 +95,8 @@ def _task(task_id: WorkId, stateful: bool, end_offset_sum: int | None, topics: t
     )
 
 
-def _tags(found: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    return tuple(found.items())
+def _tags(tags: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(tags.items())
 
 
 _TASK_ID = with_name(

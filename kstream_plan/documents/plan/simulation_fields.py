@@ -114,7 +114,7 @@ def _read_value(value: Any) -> SettingValue:
     return TEXT.read(value) if type(value) is str else WHOLE.read(value)
 
 
-def _own(codec: Codec[Any], description: str) -> Field:
+def _event_field(codec: Codec[Any], description: str) -> Field:
     """Return a field that only some kinds of events have."""
     return Field(codec, description, default=ABSENT, left_out=True)
 
@@ -157,33 +157,35 @@ FORM.record(
     hops="Changes of the owning instance of stateful tasks.",
     warm_ms="Time until no copy has to be waited for; null: not before the next event.",
     balanced_ms="Time until every task has its final owner; null: not before the next event.",
-    keeps_disk=_own(BOOLEAN, "For a return: whether with the state on its disk."),
-    static=_own(BOOLEAN, "For a return or a bounce: as static members."),
-    new_process_ids=_own(
+    keeps_disk=_event_field(BOOLEAN, "For a return: whether with the state on its disk."),
+    static=_event_field(BOOLEAN, "For a return or a bounce: as static members."),
+    new_process_ids=_event_field(
         _TEXTS, "For a return without its disk, or a bounce with a surge: the new ids, in the order of `process_ids`."
     ),
-    state=_own(or_null(one_of(["kept", "lost", "flushed"])), "For a return: what is left of its state."),
-    flushed_per_second=_own(
+    state=_event_field(or_null(one_of(["kept", "lost", "flushed"])), "For a return: what is left of its state."),
+    flushed_per_second=_event_field(
         or_null(NUMBER), "For a return: records of its state that were flushed, per second; null: all, or nothing."
     ),
-    restart_ms=_own(COUNT, "For a bounce: how long each instance is down."),
-    pause_ms=_own(COUNT, "For a bounce: how long until the next one stops."),
-    leaves=_own(BOOLEAN, "For a bounce: whether they leave the group cleanly."),
-    surge=_own(
+    restart_ms=_event_field(COUNT, "For a bounce: how long each instance is down."),
+    pause_ms=_event_field(COUNT, "For a bounce: how long until the next one stops."),
+    leaves=_event_field(BOOLEAN, "For a bounce: whether they leave the group cleanly."),
+    surge=_event_field(
         COUNT,
         "For a bounce: number of new instances at a time that replace old ones; 0: the old ones return themselves.",
     ),
-    threads=_own(whole(1), "For a change of threads: the number of threads that the instance then runs."),
-    per_second=_own(NUMBER, "For a rate: records per second."),
-    subtopology=_own(or_null(TEXT), "For a produce rate or a burst: only to tasks of this subtopology; null: to all."),
-    records=_own(COUNT, "For a burst: records for each task."),
-    settings=_own(
+    threads=_event_field(whole(1), "For a change of threads: the number of threads that the instance then runs."),
+    per_second=_event_field(NUMBER, "For a rate: records per second."),
+    subtopology=_event_field(
+        or_null(TEXT), "For a produce rate or a burst: only to tasks of this subtopology; null: to all."
+    ),
+    records=_event_field(COUNT, "For a burst: records for each task."),
+    settings=_event_field(
         list_of(FORM.codec_of(NewSetting)), "For new settings, or a bounce with some: the settings, in the order given."
     ),
-    task_counts=_own(
+    task_counts=_event_field(
         list_of(FORM.codec_of(TaskCount)), "For connectors that are created, or have another number of tasks."
     ),
-    connectors=_own(_TEXTS, "For connectors that are deleted."),
+    connectors=_event_field(_TEXTS, "For connectors that are deleted."),
 )
 FORM.record(
     WhatIf,
