@@ -28,18 +28,19 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlternativeFigures:
-    """What one alternative comes to.
+    """The figures of one alternative.
 
-    A range has the figure of the draw that is shown, which a plan of it alone has, and the least and the most of all
-    draws and of what is unknown of the one shown. ``relief_ms``: the busiest instance runs fewer tasks than at first
-    from then on (``None``: it never does); ``most_restores_begun``: copies that begin to restore in one rebalance;
-    ``most_state_records``: what the fullest instance holds copies of, in records (``None``: an end offset is unknown).
-    These three are of the draw that is shown.
+    A range has the figure of the random simulation that is shown, and the least and the most of all random simulations
+    and of what is unknown of the one shown. If the others are unknown, all figures are those of the one shown.
 
-    ``pauses`` are all standstills of tasks, which last for ``paused_task_ms`` together. Of a Connect group connectors
-    are counted apart, in ``paused_connector_ms``; ``stopped`` and ``started`` are the items that rebalances stop and
-    start, each time. (Of other groups these are ``None``; where nobody knows the other draws, all are those of the one
-    that is shown.)
+    relief_ms: when the busiest instance begins to run fewer tasks than at first, as shown; ``None``: never.
+    most_restores_begun: the most copies that begin to restore in one rebalance, as shown.
+    most_state_records: records in the copies of the fullest instance, as shown; ``None``: an end offset is unknown.
+    pauses: the number of pauses of tasks.
+    paused_task_ms: how long they last together.
+    paused_connector_ms: the same of the connectors of a Connect group, counted apart; ``None``: another group.
+    stopped: connectors and tasks that rebalances stop, each time; ``None``: no Connect group.
+    started: connectors and tasks that rebalances start, each time; ``None``: no Connect group.
     """
 
     settled: int
@@ -111,7 +112,7 @@ class Alternative:
 
     @property
     def settles(self) -> bool:
-        """Whether it settles, in every draw and whatever nobody knows; not surely where not all of that was played."""
+        """Whether it settles in every random simulation and whatever is unknown; all of that has to be simulated."""
         of_all = 1 if self.draws is None else self.draws.number
         return self.figures.settled == of_all and self.plan.tells_ends and settles_surely(self.plan, self.draws)
 
@@ -179,17 +180,17 @@ def alternative_figures(plan: Plan, draws: Draws | None, stops: Sequence[Stops] 
 
 
 def beside_each_other(alternatives: Sequence[Alternative]) -> Outcomes:
-    """Fold what comes to the same, those that keep to the policy first, and mark the fastest that may be taken.
+    """Group alternatives with equal outcomes, those that keep to the policy first; mark the fastest acceptable ones.
 
-    What warns of something else does not come to the same, nor what may pause a task for longer.
+    Outcomes with other warnings, or with another longest pause, are not equal.
 
-    What may be taken settles in every draw, whatever nobody knows, in a time of which not only the least is known,
-    keeps to the policy, if there is one, and has instances for all the standbys that it asks for. The best of it has
-    the fewest cold starts in its worst draw, and of these it is balanced first, in the draw that is shown; of a single
-    plan whose time hangs on what nobody knows the worse end counts. Marked is, beside it, what has as few
-    of them and times that overlap with those of the best, unless it is slower in each of the same draws: which of these
-    is faster, chance may have decided. Of Connect groups it is the time of tasks that nobody runs that counts instead.
-    Where all come to the same nothing is marked.
+    An acceptable alternative settles in every random simulation whatever is unknown, has more than a lower bound of its
+    time, keeps to the policy if there is one, and has instances for all its standbys. The best one has the fewest cold
+    starts in its worst random simulation; of these it is balanced first in the one that is shown. For a single plan
+    whose time depends on something unknown, the worse end counts. Others are marked with it if they have as few cold
+    starts and their times overlap with those of the best, unless they are slower in each of the same random
+    simulations: the difference may be chance. For Connect groups the time of unassigned tasks counts instead. If all
+    outcomes are equal, none is marked.
     """
     alternatives_by_outcome: dict[tuple[object, ...], list[Alternative]] = {}
     for alternative in alternatives:
@@ -213,7 +214,7 @@ def beside_each_other(alternatives: Sequence[Alternative]) -> Outcomes:
 
 
 def _warnings(plan: Plan) -> frozenset[tuple[str, tuple[str, ...]]]:
-    """Return what a plan warns of, and of which tasks and instances; what is only good to know is left out."""
+    """Return the codes of a plan's warnings with their tasks and instances; mere notes are left out."""
     return frozenset((note.code, note.subjects) for note in plan.warnings if note.code not in NOTE_CODES)
 
 

@@ -1,4 +1,4 @@
-"""Holds a plan against the generations that a group then had, and finds what differs first. Values in, values out."""
+"""Compares a plan with the generations that a group then had, and finds the first difference."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.plans import HandOver, Plan, Promote, Reason, Round, Trigger, Withhold
 from kstream_plan.snapshots.rows.times import parse_time
 
-#: A follow-up that comes so much later or earlier than said finds other lags.
+#: A follow-up that comes so much later or earlier than planned finds other lags.
 _LATE_MS = 500
 
 
 def said_and_happened(
     plan: Plan, history: Sequence[Recorded], event_ms: int | None = None, *, whole: bool = False
 ) -> SaidAndHappened:
-    """Hold a plan against the generations that followed its beginning.
+    """Compare a plan with the generations that followed its beginning.
 
     Args:
-        plan: what was said.
+        plan: the plan.
         history: what was recorded from the plan's first generation on, or from a later one, at least one, in time.
         event_ms: when the plan's clock was 0, since 1970; by default so that the first generations are at one time.
         whole: all of the history belongs to what was planned; else it ends before the next thing that happens to the

@@ -71,9 +71,11 @@ class Side:
 class Start(NamedTuple):
     """What a task starts from on its new instance.
 
-    ``within``: its state there is within ``limit`` (``acceptable.recovery.lag``); ``held``: as an assigned copy, not
-    left over. ``lag`` as reported (Kafka's markers included), ``None`` if not known. ``restore_records``: what has to
-    be restored there for the move, before it or after; ``None`` if not known.
+    within: its state there is within ``limit``.
+    held: the instance had an assigned copy, not left-over state.
+    lag: as reported, with Kafka's markers; ``None``: unknown.
+    limit: ``acceptable.recovery.lag``.
+    restore_records: what has to be restored there for the move, before it or after; ``None``: unknown.
     """
 
     within: bool
@@ -112,7 +114,7 @@ class TaskClass(StrEnum):
 
     NEW = "new"
     GONE = "gone"
-    #: Somebody ran it, nobody does.
+    #: It had an owner and is unassigned.
     ORPHANED = "orphaned"
     #: The new owner held a copy of it, within ``acceptable.recovery.lag``.
     PROMOTED = "promoted"
@@ -152,7 +154,7 @@ class CopyChange(NamedTuple):
 
 
 class TaskChange(NamedTuple):
-    """One task: the class of its active role, its owner before and after, its copies, and how long it stands still."""
+    """One task: the class of its active role, its owner before and after, its copies, and how long it pauses."""
 
     task_id: WorkId
     kind: TaskClass
@@ -201,13 +203,15 @@ class Skew(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """The sums. ``tasks`` are those on either side, ``moved_tasks`` those that one instance ran and another runs.
+    """The sums.
 
-    ``started_tasks`` are those that nobody ran, withheld ones for instance, and somebody runs.
-    ``restore_records`` is ``None`` if not known of all, and what was restored on the way if that was seen; ``pause_ms``
-    the pause over all tasks, ``floor`` if a cold start makes one longer by what it restores, or since when one stood
-    still is not told (nor is it by snapshots of Connect groups, where all may wait for minutes), ``seen`` if it is what
-    happened, else an ``estimate``.
+    tasks: those on either side.
+    moved_tasks: those that one instance ran and another runs.
+    started_tasks: those that were unassigned, withheld ones for instance, and have an owner.
+    restore_records: records to restore, or restored on the way if a history shows that; ``None``: unknown.
+    pause_ms: the sum of the pauses of all tasks.
+    pause_is: ``floor`` if a cold start makes a pause longer by what it restores, or a pause is unknown (as by snapshots
+        of Connect groups, where all may wait for minutes); ``seen`` if a history shows it; else ``estimate``.
     """
 
     tasks: int
@@ -227,8 +231,8 @@ class Totals:
 class Comparison:
     """What changed from ``old`` to ``new``; a task that is not in ``tasks`` stayed, and so did its copies.
 
-    ``untold`` generations lie between the two of which nothing is known: what a start restored, and how long tasks
-    stood still, happened in them. ``is_history``: what happened on the way is told by the times of a history.
+    untold: the number of unknown generations between the two: restores and pauses in them are unknown too.
+    is_history: what happened on the way is known by the times of a history.
     """
 
     old: Side
@@ -276,7 +280,7 @@ class Comparison:
 
     @cached_property
     def unassigned_on_both(self) -> int:
-        """How many tasks of both sides nobody runs on either."""
+        """How many tasks of both sides are unassigned on either."""
         sides = [
             (side.group, {task for holding in side.holdings for task in holding.active})
             for side in (self.old, self.new)
@@ -295,7 +299,7 @@ class Comparison:
 
     @property
     def cold_starts(self) -> tuple[int, int]:
-        """The least and the most tasks whose last start was cold: where generations are not told, none up to all."""
+        """The least and the most tasks whose last start was cold: from none to all if generations are missing."""
         cold = self.totals.classes[TaskClass.COLD]
         return (0, sum(change.start is not None for change in self.tasks)) if self.untold else (cold, cold)
 

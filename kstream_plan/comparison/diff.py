@@ -264,7 +264,7 @@ def _only_just_come(old: Side, new: Side) -> frozenset[str]:
 
 
 def _restarted(removed_instances: Sequence[Instance], added_instances: Sequence[Instance]) -> dict[str, str]:
-    """Return new process id → old one, for instances that share a static member, or else a host nobody else has."""
+    """Return new process id → old one, for instances that share a static member, or else a host of their own."""
     old_id_by_new_id: dict[str, str] = {}
     for names in (_static_members, _host):
         earlier, later = _by_name(removed_instances, names), _by_name(added_instances, names)
@@ -302,7 +302,7 @@ def _totals(
     *,
     pauses_known: bool,
 ) -> Totals:
-    """Add up; ``pauses_known``: how long tasks stood still is more than a guess."""
+    """Return the sums; ``pauses_known``: pauses are not only estimated."""
     classes = Counter(change.kind for change in changes)
     classes[TaskClass.STAYED] += unchanged
     copies = [copy for change in changes for copy in change.copies]

@@ -15,8 +15,8 @@ from kstream_plan.snapshots.rows.times import parse_time
 def history_course(sides: Sequence[Side]) -> Between:
     """Return what the generations between two tell, the two included: each move with the lags it was decided by.
 
-    The decision that led to a side is of the time of the side before it. A task that was withheld stood still from
-    that decision to the one that gave it out. Since when those tasks stood still whose instance had gone is not told.
+    The decision that led to a side is of the time of the side before it. A task that was withheld paused from
+    that decision to the one that gave it out. Since when tasks paused whose instance had left is unknown.
     """
     starts: dict[WorkId, Start] = {}
     pauses_ms: dict[WorkId, int] = {}
@@ -58,7 +58,7 @@ def _instance_left(change: TaskChange, new: Side) -> bool:
 
 
 def _paused_ms(change: TaskChange, new: Side, stopped_ms: dict[WorkId, int | None], at_ms: int | None) -> int:
-    """Return how long a task had stood still that starts again, as far as that was seen, else as it is expected."""
+    """Return how long a task paused that starts again: as seen, else as expected."""
     if change.kind is TaskClass.ORPHANED or _instance_left(change, new):
         return 0
     if change.from_ is None and change.to is not None and change.task_id in stopped_ms:

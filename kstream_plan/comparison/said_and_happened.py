@@ -1,4 +1,4 @@
-"""A plan beside what the group then did: generation by generation, what came as said, and what differs first."""
+"""A plan beside what the group then did: generation by generation, what came as planned, and what differs first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kstream_plan.plans import Plan, Round
 
 
 class Likeness(StrEnum):
-    """How far a generation came as said."""
+    """How far a generation came as planned."""
 
     #: Thread by thread.
     AS_SAID = "as-said"
@@ -27,7 +27,7 @@ class Likeness(StrEnum):
 
     @property
     def is_as_planned(self) -> bool:
-        """Whether it came as said, by instance."""
+        """Whether it came as planned, by instance."""
         return self in (Likeness.AS_SAID, Likeness.OTHER_THREADS)
 
 
@@ -36,7 +36,7 @@ class DifferenceCause(StrEnum):
 
     #: Others took part than the plan has, or something happened that the plan does not have.
     ANOTHER_MEMBER = "another-member"
-    #: A follow-up came later, or earlier, than said, so that it found other lags.
+    #: A follow-up came later, or earlier, than planned, so that it found other lags.
     LATE_FOLLOW_UP = "late-follow-up"
     #: A copy was further behind, or less far, than the plan has it.
     RATE = "rate"
@@ -51,12 +51,14 @@ class DifferenceCause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A generation as recorded: what was reported for it and what was decided, ``at_ms`` since 1970.
+    """A generation as recorded.
 
-    ``snapshot.decision`` has the decision; ``trigger`` is in the words of :class:`~kstream_plan.plans.Trigger`.
-    ``plan`` is the id of the plan whose target file was followed, ``without_plan`` the code that says why none was:
-    both are ``None`` where another class decided. ``has_withheld``: whether the decision tells who gets what is
-    withheld, as logs do and brokers do not.
+    snapshot: what was reported for it; its ``decision`` is what was decided.
+    at_ms: when, since 1970.
+    trigger: in the words of :class:`~kstream_plan.plans.Trigger`.
+    plan: the id of the plan whose target file was followed; ``None``: none was.
+    without_plan: the code of why no target file was followed; ``None`` also if another class decided.
+    has_withheld: whether the decision has the new owners of withheld tasks: logs have them, brokers do not.
     """
 
     snapshot: Snapshot
@@ -74,19 +76,19 @@ class Recorded:
 
     @property
     def has_settled(self) -> bool:
-        """Whether the leader did not want to look again; a follow-up may still be due."""
+        """Whether the leader schedules no probe; a follow-up may still be due."""
         return self.snapshot.decision is not None and self.snapshot.decision.probing_rebalance is False
 
 
 class HeldBy(NamedTuple):
-    """Who runs a task and who has copies of it, by process id, in order."""
+    """The process ids of a task's owner and of the instances with its copies, in order."""
 
     active: str | None
     copies: tuple[str, ...]
 
 
 class TaskDifference(NamedTuple):
-    """A task that was decided otherwise than said; process ids are those of the plan where it has the instance."""
+    """A task that was decided otherwise than planned; process ids are the plan's where it has the instance."""
 
     task_id: WorkId
     said: HeldBy
@@ -95,10 +97,13 @@ class TaskDifference(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationPair:
-    """The plan's round and the group's generation of the same place, counted from 1; ``None``: there is none.
+    """A round of the plan and the generation of the group at the same place, with times on the plan's clock.
 
-    Times are on the plan's clock. ``members_said`` and ``members_seen`` are the process ids of who takes part on that
-    side alone.
+    number: the place, from 1.
+    said: the plan's round; ``None``: the plan has none.
+    seen: the group's generation; ``None``: the group had none.
+    members_said: process ids of the members in the plan alone.
+    members_seen: process ids of the members in the group alone.
     """
 
     number: int
@@ -112,7 +117,7 @@ class GenerationPair:
 
     @property
     def late_ms(self) -> int | None:
-        """How much later than said it came."""
+        """How much later than planned it came."""
         return None if self.said is None or self.seen_ms is None else self.seen_ms - self.said.at_ms
 
 
@@ -128,10 +133,12 @@ class CopyEvidence(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstDifference:
-    """The first generation that did not come as said by instance, or else by thread, and what it comes from.
+    """The first generation that did not come as planned by instance, or else by thread, and the cause.
 
-    ``since_said_ms`` and ``since_seen_ms``: the time since the generation before, as said and as seen; ``copy``: the
-    lag that tells; ``threads_differ_from``: the first generation whose threads were others.
+    since_said_ms: the planned time since the generation before.
+    since_seen_ms: the same as recorded.
+    copy: the copy whose lag is the evidence.
+    threads_differ_from: the number of the first generation whose threads differ.
     """
 
     pair: GenerationPair
@@ -146,11 +153,11 @@ class FirstDifference:
 class SaidAndHappened:
     """A plan beside a history.
 
-    ``group`` has the plan's members, and those that only the history has. ``starts_ms`` is when the plan's clock was 0,
-    since 1970: when the event happened, or, ``assumed``, so that the first generations are at the same time.
-    ``misplaced_tasks`` are the tasks that somebody else runs at the end than the plan says; ``None``: the history ends
-    before the plan does. ``later`` is how many generations of the history are not looked at: those after both had
-    ended.
+    group: the plan's members, and those that only the history has.
+    starts_ms: when the plan's clock was 0, since 1970.
+    assumed: ``starts_ms`` is assumed, so that the first generations are at the same time.
+    misplaced_tasks: the tasks with another owner at the end than planned; ``None``: the history ends before the plan.
+    later: the number of generations left out of the history, after both had ended.
     """
 
     plan: Plan
@@ -174,22 +181,22 @@ class SaidAndHappened:
 
     @property
     def as_planned_count(self) -> int:
-        """How many generations came as said, by instance."""
+        """How many generations came as planned, by instance."""
         return sum(pair.likeness.is_as_planned for pair in self.pairs)
 
     @property
     def as_planned_by_thread_count(self) -> int:
-        """How many came as said, thread by thread."""
+        """How many generations came as planned, thread by thread."""
         return sum(pair.likeness is Likeness.AS_SAID for pair in self.pairs)
 
     @property
     def alike(self) -> bool:
-        """Whether every generation came as said, by instance, and there was no other one."""
+        """Whether every generation came as planned, by instance, and there was no other one."""
         return self.as_planned_count == len(self.pairs)
 
     @property
     def ends_early(self) -> bool:
-        """Whether all came as said, as far as the history goes, which may begin later or end earlier than the plan."""
+        """Whether all came as planned as far as the history goes; it may begin later or end earlier than the plan."""
         rest = (pair.likeness is Likeness.NOT_SEEN for pair in self.pairs if not pair.likeness.is_as_planned)
         return not self.misplaced_tasks and all(rest)
 

@@ -93,7 +93,7 @@ class Evidence:
 
     @property
     def pauses_known(self) -> bool:
-        """Whether it is told how long tasks stood still between the two."""
+        """Whether the pauses between the two are known."""
         return self._course.pauses_ms is not None
 
     def _reported(self, task_id: WorkId, process_id: str) -> _Reported:

@@ -189,7 +189,7 @@ def _are_consecutive(sides: Sequence[Side]) -> bool:
 
 
 def outcome_of(entry: HistoryEntry) -> Mapping[str, Any] | None:
-    """Return the decision that was made of a row, if it is told in full: with what was withheld, from whom.
+    """Return the decision that was made of a row, if the row has it in full: with withheld tasks and their owners.
 
     That of a running group only led to the row; those that the broker keeps do not say who gets what is withheld.
     """

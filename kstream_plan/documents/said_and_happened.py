@@ -84,7 +84,7 @@ def recorded_since(plan: Plan, rows: Sequence[Row], since_ms: int | None = None)
     """Return the generations of a plan's course that rows tell of, in time.
 
     Args:
-        plan: what was said; generations before its first one are left out.
+        plan: the plan; generations before its first one are left out.
         rows: snapshot rows, each with the decision that was made of it; others are passed over.
         since_ms: only those later than this, since 1970.
 

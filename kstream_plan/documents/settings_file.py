@@ -46,7 +46,7 @@ _OPTION = re.compile(r"(?:-D|--)([\w.-]+\.[\w.-]+)=([^\s\"']*)")
 _DEFAULT = re.compile(r"\$\{[\w.-]+?:?[-:]([^{}]*)\}")
 #: What stands for another setting of the file, or another variable of the environment.
 _REFERENCE = re.compile(r"\$\{(?P<name>[\w.-]+)\}|\$\((?P<variable>\w+)\)|\$(?P<plain>[A-Z_]+)")
-#: In HOCON: it counts as not written where nobody sets it.
+#: In HOCON: it counts as not written where it is not set.
 _OPTIONAL = re.compile(r"\$\{\?([\w.-]+)\}")
 _MOST_REFERENCES = 5
 #: One of a list: with its place in brackets, or behind ``_`` in the environment.
@@ -73,7 +73,7 @@ class SettingsFile(NamedTuple):
 
 
 class SettingsQuery(NamedTuple):
-    """What is looked for in a file of settings.
+    """The settings to find in a file.
 
     known_names: the names that matter, with ``_`` for ``.``.
     identity: the setting by which it is known whose settings they are.

@@ -33,7 +33,7 @@ def whole(low: int, high: int) -> Codec[int]:
 
 
 def at_least(lowest: int, schema: dict[str, Json]) -> dict[str, Json]:
-    """Return the schema of numbers that are not below ``lowest``; of texts that is only said of 0."""
+    """Return the schema of numbers that are not below ``lowest``; of texts only 0 is excluded."""
     zero: Json = {"type": "string", "pattern": r"^\s*[0_]+\s*$"}
     return {**schema, "minimum": lowest, **({"not": zero} if lowest > 0 else {})}
 

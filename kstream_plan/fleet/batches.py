@@ -30,7 +30,7 @@ _MOST_ITEMS = 100
 class Answer(Generic[Result]):
     """What came of one item, by its place among all: the result, or the error.
 
-    ``unexpected``: an error that nobody expects, which is a defect of this tool, as its traceback.
+    ``unexpected``: the traceback of an error that is a defect of this tool.
     """
 
     place: int
@@ -42,7 +42,7 @@ class Answer(Generic[Result]):
 def make_batches(items: Sequence[bytes], costs: Sequence[float], cores: int) -> list[Batch]:
     """Divide packed items, in their order, into batches for ``cores`` cores.
 
-    The last ones are small, so that all cores end together; the first ones not so large that nobody sees how far it is.
+    The last ones are small, so that all cores end together. The first ones are not too large to show progress.
     """
     remaining_cost = sum(costs)
     largest, smallest = (remaining_cost / (number * cores) for number in _BATCHES_PER_CORE)

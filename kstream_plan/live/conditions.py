@@ -23,7 +23,7 @@ from kstream_plan.simulation.one_plan import plan
 
 #: The notes by which it is unknown whether Connect's workers are all there, and run what they are shown to run.
 _OF_WORKERS = (DELAY_UNKNOWN, WORKER_SILENT, HELD_BY_SEVERAL)
-#: How many different reasons are said.
+#: How many different reasons are given.
 _MOST_REASONS = 3
 
 

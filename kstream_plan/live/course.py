@@ -60,7 +60,7 @@ class Course:
         at_ms: the moment, in milliseconds since 1970.
         snapshot: the group as it is.
         comparison: what came as planned and what did not; ``None``: nothing has come yet.
-        rest: what follows from the newest decision, planned anew; ``None``: it has settled.
+        rest: what follows from the newest decision, planned again; ``None``: it has settled.
         next_ms: when the next rebalance is due, since 1970; ``None``: none is, or that is unknown.
         ends_ms: when the group is expected to have settled, since 1970; ``None``: unknown.
         restoring: the copies that have not caught up, in task order.
@@ -235,7 +235,7 @@ class Follower:
     def _stage_by_placement(
         self, snapshot: Snapshot, misplaced_tasks: Sequence[TaskDifference] | None, options: PlanOptions
     ) -> Stage:
-        """Return where a group stands whose rebalances nobody records: it has settled once that is proven."""
+        """Return the stage of a group without recorded rebalances: it has settled once that is proven."""
         if self._rest is not None and self._rest.verdict.kind not in ("settled", "unfinished"):
             return Stage.DOES_NOT_SETTLE
         if misplaced_tasks is None or has_settled(snapshot, Question((), 0, options)).answer is not Answer.YES:

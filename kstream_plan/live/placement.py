@@ -1,4 +1,4 @@
-"""Where tasks run, of groups whose rebalances nobody records: streams groups, and Connect by its REST interface."""
+"""Where tasks run in groups without recorded rebalances: streams groups, and Connect by its REST interface."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kstream_plan.plans import Plan
 
 
 class MovedTask(NamedTuple):
-    """A task that runs elsewhere than at the last look.
+    """A task that runs elsewhere than at the previous poll.
 
     task_id: the task.
     source: process id of the instance that ran it; ``None``: none did.
@@ -43,7 +43,7 @@ def _owners(snapshot: Snapshot) -> dict[WorkId, str]:
 
 
 def differs_from_end(plan: Plan, snapshot: Snapshot) -> tuple[TaskDifference, ...] | None:
-    """Return the tasks that run elsewhere than at the end of a plan; ``None``: others are members than then."""
+    """Return the tasks that run elsewhere than at the end of a plan; ``None``: the members differ."""
     recorded = Recorded.from_holdings(snapshot, at_ms=0)
     names = names_of_newcomers(plan, [recorded])
     members = {names.get(process_id, process_id) for process_id in snapshot.state.group.instance_index}

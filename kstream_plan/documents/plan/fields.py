@@ -1,4 +1,4 @@
-"""Every field of a plan's JSON, said once: what it holds and what it means.
+"""Every field of a plan's JSON, declared once: what it holds and what it means.
 
 Reader (:mod:`~kstream_plan.documents.plan.read`), writer (:mod:`~kstream_plan.documents.plan.write`) and schema
 (:func:`schema`) follow from it. Where the document has another form than the plan, a named tuple has the document's.

@@ -43,7 +43,7 @@ class SavedPlan(NamedTuple):
     """A plan, and what is known of the other draws if it is one of several of a simulation.
 
     ``simulation``: the plan is what came of it; ``None`` also if 0.1.0 saved it, which kept less of it.
-    ``lacks_simulation``: it is the plan of one, but nothing else of it is there: nobody can tell of other draws.
+    ``lacks_simulation``: it is the plan of a simulation that was not saved: other draws are unknown.
     """
 
     plan: Plan

@@ -32,7 +32,7 @@ from kstream_plan.model.scenario import (
 from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import EventOutcome, Simulation
 
-#: Told by other names, or by nobody: where an event came from depends on where the scenario was read.
+#: Written under other names, or not at all: the location of an event depends on the scenario file.
 _APART = frozenset({"announced", "at_ms", "where", "crash", "instances", "new_instances", "process_id", "process_ids"})
 
 

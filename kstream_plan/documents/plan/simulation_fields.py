@@ -70,7 +70,7 @@ class NewSetting(NamedTuple):
 
 
 class EventDocument(NamedTuple):
-    """An event as it was played, and what follows from it until the next one; what is its own depends on its kind."""
+    """An event as simulated, and what follows from it until the next one; its own fields depend on its kind."""
 
     at_ms: int
     kind: str
