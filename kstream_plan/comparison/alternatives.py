@@ -218,9 +218,9 @@ def _warnings(plan: Plan) -> frozenset[tuple[str, tuple[str, ...]]]:
     return frozenset((note.code, note.subjects) for note in plan.warnings if note.code not in NOTE_CODES)
 
 
-def fastest(alike: Sequence[SameOutcome]) -> list[SameOutcome]:
+def fastest(outcomes: Sequence[SameOutcome]) -> list[SameOutcome]:
     """Return those that are marked, the best first."""
-    return sorted((outcome for outcome in alike if outcome.fastest), key=lambda outcome: _speed(outcome.alternative))
+    return sorted((outcome for outcome in outcomes if outcome.fastest), key=lambda outcome: _speed(outcome.alternative))
 
 
 def _speed(alternative: Alternative) -> tuple[int, ...]:

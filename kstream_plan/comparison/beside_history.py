@@ -39,13 +39,15 @@ def said_and_happened(
             group from outside once the plan has ended.
     """
     generations = history if whole else _course(plan, history)
-    missed = _missed(plan, generations[0])
-    first_ms = plan.rounds[missed].at_ms if plan.rounds else 0
+    missed_count = _missed_count(plan, generations[0])
+    first_ms = plan.rounds[missed_count].at_ms if plan.rounds else 0
     starts_ms = generations[0].at_ms - first_ms if event_ms is None else event_ms
     names = names_of_newcomers(plan, generations)
     pairs = tuple(
         _pair(plan, number, rnd, generation, starts_ms, names)
-        for number, (rnd, generation) in enumerate(zip_longest(plan.rounds, [*[None] * missed, *generations]), start=1)
+        for number, (rnd, generation) in enumerate(
+            zip_longest(plan.rounds, [*[None] * missed_count, *generations]), start=1
+        )
     )
     return SaidAndHappened(
         plan=plan,
@@ -53,25 +55,25 @@ def said_and_happened(
         starts_ms=starts_ms,
         assumed=event_ms is None,
         pairs=pairs,
-        first=_first_difference(plan, pairs, missed, names),
+        first=_first_difference(plan, pairs, missed_count, names),
         misplaced_tasks=_misplaced_tasks(plan, generations, names)
-        if missed + len(generations) >= len(plan.rounds)
+        if missed_count + len(generations) >= len(plan.rounds)
         else None,
         later=len(history) - len(generations),
     )
 
 
-def _missed(plan: Plan, first: Recorded) -> int:
+def _missed_count(plan: Plan, first: Recorded) -> int:
     """Return how many rounds of the plan come before the history, by the number and the time of its generation."""
     decision = first.snapshot.decision
     if not plan.generation or plan.captured_at is None or not plan.rounds or decision is None:
         return 0
-    missed = decision.generation - plan.rounds[0].generation
-    if not 0 < missed < len(plan.rounds):
+    missed_count = decision.generation - plan.rounds[0].generation
+    if not 0 < missed_count < len(plan.rounds):
         return 0
     since_ms = first.at_ms - parse_time(plan.captured_at)
-    is_closer = abs(since_ms - plan.rounds[missed].at_ms) < abs(since_ms - plan.rounds[0].at_ms)
-    return missed if is_closer else 0  # generations that have no number are counted from 0
+    is_closer = abs(since_ms - plan.rounds[missed_count].at_ms) < abs(since_ms - plan.rounds[0].at_ms)
+    return missed_count if is_closer else 0  # generations that have no number are counted from 0
 
 
 def _course(plan: Plan, history: Sequence[Recorded]) -> Sequence[Recorded]:
@@ -131,13 +133,13 @@ def _misplaced_tasks(
 
 
 def _first_difference(
-    plan: Plan, pairs: Sequence[GenerationPair], missed: int, names: Mapping[str, str]
+    plan: Plan, pairs: Sequence[GenerationPair], missed_count: int, names: Mapping[str, str]
 ) -> FirstDifference | None:
     threads = next((pair for pair in pairs if pair.likeness is Likeness.OTHER_THREADS), None)
-    pair = next((pair for pair in pairs[missed:] if not pair.likeness.is_as_planned), threads)
+    pair = next((pair for pair in pairs[missed_count:] if not pair.likeness.is_as_planned), threads)
     if pair is None:
         return None
-    previous_pair = pairs[pair.number - 2] if pair.number > missed + 1 else None
+    previous_pair = pairs[pair.number - 2] if pair.number > missed_count + 1 else None
     since_said = since_seen = None
     if pair.said is not None:
         previous_round = None if previous_pair is None else previous_pair.said
@@ -193,7 +195,7 @@ def _evidence(plan: Plan, pair: GenerationPair, names: Mapping[str, str]) -> Cop
     limit = plan.config_of(pair.said.number).acceptable_recovery_lag
     lags = _reported(pair.seen, names)
     starts = _said_caught_up(pair.said, limit)
-    unknown = None
+    unknown_evidence = None
     for difference in pair.tasks:
         task = plan.group.tasks[plan.group.task_index[difference.task_id]]
         if not task.stateful or difference.said.active == difference.seen.active:
@@ -207,10 +209,10 @@ def _evidence(plan: Plan, pair: GenerationPair, names: Mapping[str, str]) -> Cop
             lag = lags.get((difference.task_id, process_id))
             evidence = CopyEvidence(difference.task_id, process_id, lag, limit, caught_up)
             if lag is None:
-                unknown = unknown or evidence
+                unknown_evidence = unknown_evidence or evidence
             elif is_caught_up(lag, limit) != caught_up:
                 return evidence
-    return unknown
+    return unknown_evidence
 
 
 def _said_caught_up(rnd: Round, limit: int) -> dict[WorkId, bool]:

@@ -78,9 +78,9 @@ def _assignment_distance(
 ) -> tuple[int, int]:
     """Return the number of generations with equal tasks, negative, and how many tasks differ in the next one."""
     for number, (plan_tasks_by_id, group_tasks_by_id) in zip(count(), zip(plan_tasks, group_tasks, strict=True)):
-        same = plan_tasks_by_id.get(mine, _NOTHING), group_tasks_by_id.get(theirs, _NOTHING)
+        pair_tasks = plan_tasks_by_id.get(mine, _NOTHING), group_tasks_by_id.get(theirs, _NOTHING)
         differing = sum(
-            len(plan_task_ids ^ group_task_ids) for plan_task_ids, group_task_ids in zip(*same, strict=True)
+            len(plan_task_ids ^ group_task_ids) for plan_task_ids, group_task_ids in zip(*pair_tasks, strict=True)
         )
         if differing:
             return -number, differing

@@ -20,9 +20,9 @@ _OWN_OPTIONS = (
 _MAX_LEARNERS = "max_learners"
 
 
-def next_command(alike: Sequence[SameOutcome]) -> Iterator[Note]:
+def next_command(outcomes: Sequence[SameOutcome]) -> Iterator[Note]:
     """Yield the command that shows the fastest alternative in full; the first one, if none is, and it may be taken."""
-    alternative = (fastest(alike) or alike)[0].alternative
+    alternative = (fastest(outcomes) or outcomes)[0].alternative
     if alternative.keeps_policy is False:
         return
     changes, change = alternative.changes, change_option(alternative.plan)

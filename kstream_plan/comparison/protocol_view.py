@@ -41,13 +41,13 @@ def protocol_view(old: Side, new: Side) -> ProtocolView:
     else what it holds.
     """
     stopping = new.stopping
-    claimed = _actives(old)
-    owned = [
-        frozenset[WorkId]() if consumer in stopping else claimed.get(key, frozenset())
+    claimed_tasks = _actives(old)
+    owned_tasks = [
+        frozenset[WorkId]() if consumer in stopping else claimed_tasks.get(key, frozenset())
         for consumer, key in enumerate(_consumers(new.group))
     ]
     decided_holdings = new.holdings if new.decided_holdings is None else new.decided_holdings
-    view = leader_view(owned, [_task_ids(new.group, holding.active) for holding in decided_holdings])
+    view = leader_view(owned_tasks, [_task_ids(new.group, holding.active) for holding in decided_holdings])
     return ProtocolView(
         maybe_revoking=_sorted(view.maybe_revoking),
         ready_to_migrate=_sorted(view.ready_to_migrate),

@@ -140,8 +140,8 @@ def starts_at(old: Side, plan: Plan) -> bool:
 
 def are_rivals(plan: Plan, rival: Plan) -> bool:
     """Whether two plans that are not the same begin with the same snapshot."""
-    same = (plan.captured_at, plan.generation) == (rival.captured_at, rival.generation)
-    return same and plan != rival and starts_at(plan_side(plan, 0), rival)
+    is_same_snapshot = (plan.captured_at, plan.generation) == (rival.captured_at, rival.generation)
+    return is_same_snapshot and plan != rival and starts_at(plan_side(plan, 0), rival)
 
 
 def _tasks_by_consumer(side: Side) -> dict[str, list[list[WorkId]]]:

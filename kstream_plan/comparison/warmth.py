@@ -77,9 +77,9 @@ class Evidence:
         if unknown_pauses := self._course.unknown_pauses:
             message = "It is unknown since when tasks paused whose instance had gone, and no pause counts that"
             warnings.append(Note("left-before", f"{message}: {name_list(unknown_pauses)}", unknown_pauses))
-        if guessed := tuple(map(str, self._guessed)):
+        if guessed_ids := tuple(map(str, self._guessed)):
             message = "Lags are unknown: a copy that was held counts as caught up, everything else as cold"
-            assumptions.append(Note(NO_LAGS, f"{message}: {name_list(guessed)}", guessed))
+            assumptions.append(Note(NO_LAGS, f"{message}: {name_list(guessed_ids)}", guessed_ids))
         if self.untold and any(change.start for change in changes):
             message = f"Lags are those of the older snapshot, and {between_text(self._old, self.untold)}"
             warnings.append(Note("old-lags", message))

@@ -221,9 +221,11 @@ def _ssl_context(settings: _Settings) -> ssl.SSLContext:
     protocol = settings.get("ssl.protocol", "TLSv1.3")
     if protocol not in ("TLSv1.3", "TLSv1.2", "TLS"):
         raise settings.fail("ssl.protocol", f"ssl.protocol {protocol} is not supported", "give TLSv1.2 or TLSv1.3")
-    trusted = _pem_text(settings, "ssl.truststore.certificates", "ssl.truststore.location")
+    trusted_certificates = _pem_text(settings, "ssl.truststore.certificates", "ssl.truststore.location")
     context: ssl.SSLContext
-    context = _load_store("the truststore", settings.file, lambda: ssl.create_default_context(cadata=trusted or None))
+    context = _load_store(
+        "the truststore", settings.file, lambda: ssl.create_default_context(cadata=trusted_certificates or None)
+    )
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     algorithm = settings.get("ssl.endpoint.identification.algorithm", "https")
     if algorithm.lower() not in ("https", ""):

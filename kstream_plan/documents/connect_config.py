@@ -56,8 +56,10 @@ def load_connect_config(path: str | Path) -> ConnectConfigFile:
         elif name in CONNECT_SETTINGS:
             _, _, low, high = CONNECT_SETTINGS[name]
             values[name] = int_from_text(setting.value, setting.name, location, (low, high))
-        elif alike := difflib.get_close_matches(name[:100], [*CONNECT_SETTINGS, _PROTOCOL], n=1, cutoff=_TYPO_LIKENESS):
-            warnings.append(f"{location}: {setting.name} is ignored; is it {alike[0].replace('_', '.')}?")
+        elif similar_names := difflib.get_close_matches(
+            name[:100], [*CONNECT_SETTINGS, _PROTOCOL], n=1, cutoff=_TYPO_LIKENESS
+        ):
+            warnings.append(f"{location}: {setting.name} is ignored; is it {similar_names[0].replace('_', '.')}?")
     if not values and not any(identifies(setting, _IDENTITY) for setting in file.settings):
         error = ConfigError(
             "holds no setting of a Connect worker", where=file_name, fix="give connect-distributed.properties"

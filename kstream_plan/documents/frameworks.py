@@ -136,10 +136,10 @@ def nothing_counts(ignored: Sequence[Setting], file_name: str) -> ConfigError:
     first, plain = ignored[0], kafka_name(ignored[0].key)
     remainder = f", nor {len(ignored) - 1} more" if len(ignored) > 1 else ""
     problem = f"{first.name} does not count{remainder}: no framework that is known writes {plain} so"
-    alike = difflib.get_close_matches(
+    similar_prefixes = difflib.get_close_matches(
         first.name.removesuffix(plain), [framework.prefix for framework in FRAMEWORKS], n=1
     )
-    fix = f"write {plain}" + (f", or {alike[0]}{plain}" if alike else " without a prefix")
+    fix = f"write {plain}" + (f", or {similar_prefixes[0]}{plain}" if similar_prefixes else " without a prefix")
     return ConfigError(
         problem, where=f"{file_name}, line {first.line}", fix=f"{fix}; kstream-plan help settings has all"
     )

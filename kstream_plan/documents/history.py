@@ -270,8 +270,8 @@ def point_ms(text: str, option: str) -> int:
 
 def _sides(entries: Sequence[HistoryEntry], rows: Sequence[Side], last: int) -> list[Side]:
     """Return the states from the first row on, ``last`` of them after it, each with the decision that led to it."""
-    laters = [*rows[1:], None][:last]
-    sides = [rows[0], *map(_next_side, rows, laters, entries)]
+    later_sides = [*rows[1:], None][:last]
+    sides = [rows[0], *map(_next_side, rows, later_sides, entries)]
     return [*sides[:-1], without_instances(sides[-1], set(sides[-1].newcomers))]
 
 

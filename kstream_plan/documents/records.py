@@ -232,16 +232,16 @@ def _reader(parts: Sequence[_Part], make: Callable[..., _T]) -> Callable[[Any], 
 
 def _writer(parts: Sequence[_Part]) -> Callable[[Any], Json]:
     constants = {part.name: part.constant for part in parts if part.constant is not None}
-    always = [part for part in parts if part.constant is None and not part.left_out]
-    same = [(part.name, part.get) for part in always if part.codec.write is None]
-    converted = [(part.name, part.get, part.codec.write) for part in always if part.codec.write is not None]
-    seldom = [part for part in parts if part.left_out]
+    regular_parts = [part for part in parts if part.constant is None and not part.left_out]
+    unconverted = [(part.name, part.get) for part in regular_parts if part.codec.write is None]
+    converted = [(part.name, part.get, part.codec.write) for part in regular_parts if part.codec.write is not None]
+    optional_parts = [part for part in parts if part.left_out]
 
     def write(value: Any) -> Json:
-        document: dict[str, Json] = {name: get(value) for name, get in same}
+        document: dict[str, Json] = {name: get(value) for name, get in unconverted}
         for name, get, write_field in converted:
             document[name] = write_field(get(value))
-        for part in seldom:
+        for part in optional_parts:
             field_value = part.get(value)
             if field_value != part.default:
                 document[part.name] = part.codec.to_json(field_value)

@@ -179,8 +179,8 @@ def _plain(
     )
     plain = plain_settings(whole, query.known_names, file_name, query.identity, query.other_clients)
     settings, warnings = _without_placeholders(plain.settings, file_name)
-    settings, unknown = _without_unknown(settings, file_name)
-    return SettingsFile(settings, plain.ignored, (*left_out, *plain.warnings, *warnings, *unknown), None)
+    settings, unknown_warnings = _without_unknown(settings, file_name)
+    return SettingsFile(settings, plain.ignored, (*left_out, *plain.warnings, *warnings, *unknown_warnings), None)
 
 
 def _read(path: Path, option: str) -> str:
@@ -276,15 +276,17 @@ def _resolved(value: str, settings: Sequence[Setting]) -> str:
 def _without_unknown(settings: Sequence[Setting], file_name: str) -> tuple[list[Setting], list[str]]:
     """Leave out the settings whose value is not in the file, with a sentence for each that is known."""
     last = {setting.key: setting for setting in settings}
-    unknown = {key: setting for key, setting in last.items() if isinstance(setting.value, UnknownValue)}
+    unknown_settings = {key: setting for key, setting in last.items() if isinstance(setting.value, UnknownValue)}
     warnings = [
         f"{file_name}, line {setting.line}: {setting.name} is unknown, and not taken from this file: it is from "
         f"{setting.value.source}: {setting.value.fix}"
-        for setting in unknown.values()
+        for setting in unknown_settings.values()
         if setting.known_as and isinstance(setting.value, UnknownValue)
     ]
     return [
-        setting for setting in settings if setting.key not in unknown and not isinstance(setting.value, UnknownValue)
+        setting
+        for setting in settings
+        if setting.key not in unknown_settings and not isinstance(setting.value, UnknownValue)
     ], warnings
 
 

@@ -272,11 +272,13 @@ def _typo(setting: Setting, file_name: str) -> list[str]:
     if any(end in _ALL_NAMES for end in ends):
         return []
     matches = (difflib.get_close_matches(end, CONFIG_NAMES, n=1, cutoff=_TYPO_LIKENESS) for end in ends)
-    alike = next(filter(None, matches), [])
-    if alike and re.search(rf"{alike[0]}_\d", setting_name):  # of a list, which is itself an error
+    similar_names = next(filter(None, matches), [])
+    if similar_names and re.search(rf"{similar_names[0]}_\d", setting_name):  # of a list, which is itself an error
         return []
     return (
-        [f"{file_name}, line {setting.line}: {setting.name} is ignored; is it {kafka_name(alike[0])}?"] if alike else []
+        [f"{file_name}, line {setting.line}: {setting.name} is ignored; is it {kafka_name(similar_names[0])}?"]
+        if similar_names
+        else []
     )
 
 

@@ -207,17 +207,19 @@ def _parts(source: _Source, selection: Selection, spark: Mapping[str, Any]) -> d
 
 
 def _paired(old_parts: dict[str, _Part], new_parts: dict[str, _Part], old: DiffInput, new: DiffInput) -> list[Pair]:
-    lonely = sorted(old_parts.keys() ^ new_parts.keys())
-    if lonely:
-        present_input, absent_input = (old, new) if lonely[0] in old_parts else (new, old)
-        problem = f"{shown(lonely[0])} is in {printable(present_input.path)} and not in {printable(absent_input.path)}"
+    unpaired_ids = sorted(old_parts.keys() ^ new_parts.keys())
+    if unpaired_ids:
+        present_input, absent_input = (old, new) if unpaired_ids[0] in old_parts else (new, old)
+        problem = (
+            f"{shown(unpaired_ids[0])} is in {printable(present_input.path)} and not in {printable(absent_input.path)}"
+        )
         shared_ids = ", ".join(map(shown, sorted(old_parts.keys() & new_parts.keys())[:3]))
         fix = (
             f"choose with --application-id what is in both: {shared_ids}"
             if shared_ids
             else "compare one application with itself"
         )
-        raise SnapshotError(problem, fix=fix, application_id=lonely[0])
+        raise SnapshotError(problem, fix=fix, application_id=unpaired_ids[0])
     return [_pair(old_parts[name], new_parts[name]) for name in sorted(old_parts)]
 
 

@@ -83,16 +83,16 @@ def caught_up(snapshot: Snapshot, question: Question) -> ConditionAnswer:
     taken_ms, now_ms = snapshot.captured_at_ms, question.options.now_ms
     at_ms = snapshot.known_until_ms if taken_ms is None or now_ms is None else now_ms - taken_ms
     known_copies = KnownCopies(snapshot, at_ms, question.options.trust_ms)
-    task_ids_behind, unknown = list[str](), dict[str, list[str]]()
+    task_ids_behind, unknown_ids_by_reason = list[str](), dict[str, list[str]]()
     for task, instance in copies_to_catch_up(snapshot):
         evidence, task_id = known_copies.at(task, instance, at_ms), str(snapshot.state.group.tasks[task].task_id)
         if evidence.known is Known.BEHIND:
             task_ids_behind.append(task_id)
         elif evidence.known is Known.UNKNOWN:
-            unknown.setdefault(evidence.words, []).append(task_id)
+            unknown_ids_by_reason.setdefault(evidence.words, []).append(task_id)
     if task_ids_behind:
         return ConditionAnswer(Answer.NO, (f"{_copies_of(task_ids_behind)} are behind",))
-    reasons = tuple(f"{_copies_of(tasks)}: {words}" for words, tasks in unknown.items())
+    reasons = tuple(f"{_copies_of(tasks)}: {words}" for words, tasks in unknown_ids_by_reason.items())
     return ConditionAnswer(Answer.UNKNOWN, reasons) if reasons else ConditionAnswer(Answer.YES)
 
 
@@ -163,10 +163,10 @@ def safe_to_stop(snapshot: Snapshot, question: Question) -> ConditionAnswer:
         return ConditionAnswer(Answer.YES)
     cold = [str(task_id) for task_id, answer in now.answers.items() if answer is Answer.NO]
     reasons = [f"{name_list(cold, _MOST_REASONS)} would start cold, or restore first"] if cold else []
-    unknown = dict[str, list[str]]()
+    unknown_ids_by_reason = dict[str, list[str]]()
     for start in now.unknown:
-        unknown.setdefault(start.evidence.words, []).append(str(start.task_id))
-    reasons += [f"{_copies_of(tasks)}: {words}" for words, tasks in unknown.items()]
+        unknown_ids_by_reason.setdefault(start.evidence.words, []).append(str(start.task_id))
+    reasons += [f"{_copies_of(tasks)}: {words}" for words, tasks in unknown_ids_by_reason.items()]
     return ConditionAnswer(now.answer, (*reasons, *_messages([*now.over, *now.doubts])))
 
 

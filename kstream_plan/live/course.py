@@ -190,8 +190,8 @@ class Follower:
             if lag is not None:
                 self._most[seat] = max(lag, self._most.get(seat, 0))
             copies.append(RestoringCopy(*seat, lag, self._most.get(seat)))
-        still = {(copy.task_id, copy.process_id) for copy in copies}
-        self._most = {seat: most for seat, most in self._most.items() if seat in still}
+        restoring_seats = {(copy.task_id, copy.process_id) for copy in copies}
+        self._most = {seat: most for seat, most in self._most.items() if seat in restoring_seats}
         return tuple(copies)
 
     def _next_ms(self, snapshot: Snapshot) -> int | None:
