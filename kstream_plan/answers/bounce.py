@@ -6,7 +6,7 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from kstream_plan.answers.document import FORM, added, at, document
+from kstream_plan.answers.document import FORM, added, document, field
 from kstream_plan.documents.codec import (
     BOOLEAN,
     COUNT,
@@ -15,10 +15,10 @@ from kstream_plan.documents.codec import (
     Codec,
     list_of,
     mapping_of,
-    named,
     one_of,
     or_null,
     whole,
+    with_name,
 )
 from kstream_plan.documents.frameworks import kafka_name
 from kstream_plan.documents.plan.fields import LONGEST_PAUSE
@@ -27,24 +27,24 @@ from kstream_plan.plans.caught_up_evidence import options_that_tell
 from kstream_plan.simulation.bounces import Bounces, PlayedWay, Safety, Way
 
 
-class _Played(NamedTuple):
+class _SimulatedWay(NamedTuple):
     """One way as it was simulated, whether it is the best one, and whether it is safe."""
 
-    played: PlayedWay
+    simulation: PlayedWay
     best: bool
     safety: Safety
 
 
-class _NotPlayed(NamedTuple):
+class _SkippedWay(NamedTuple):
     """A way that was not simulated, and its minimum duration."""
 
     way: Way
     least_ms: int
 
 
-_NAME = named(
+_NAME = with_name(
     "way",
-    one_of(["default-close", "leave", "static", "surge", "zone", "zone-leave"]).said(
+    one_of(["default-close", "leave", "static", "surge", "zone", "zone-leave"]).described(
         "How they are restarted: one by one (by Kafka Streams' default close, leaving the group, as static members), a "
         "new one before each old one, or all of a zone at once."
     ),
@@ -55,15 +55,15 @@ def _of_way(path: str) -> dict[str, Any]:
     """Return the fields of a way itself; ``path`` leads to it."""
     way: Callable[[Any], Way] = attrgetter(path)
     return {
-        "way": at(f"{path}.name", codec=_NAME),
-        "settings": at(
-            lambda each: {kafka_name(name): value for name, value in way(each).settings},
+        "way": field(f"{path}.name", codec=_NAME),
+        "settings": field(
+            lambda row: {kafka_name(name): value for name, value in way(row).settings},
             "What has to be deployed before, in Kafka's spelling.",
             mapping_of(WHOLE),
         ),
-        "tag": at(f"{path}.tag", "The client tag, or rack, that makes the zones; null: there are none."),
-        "zones": at(
-            lambda each: way(each).zones or None,
+        "tag": field(f"{path}.tag", "The client tag, or rack, that makes the zones; null: there are none."),
+        "zones": field(
+            lambda row: way(row).zones or None,
             "Process ids by zone; null: there are none.",
             or_null(mapping_of(list_of(TEXT))),
         ),
@@ -73,9 +73,9 @@ def _of_way(path: str) -> dict[str, Any]:
 def _origin() -> Codec[Any]:
     return FORM.view(
         Bounces,
-        snapshot_digest=at("first.snapshot_digest", "Fingerprint of the group and its settings."),
-        generation=at("first.generation"),
-        captured_at=at("first.captured_at"),
+        snapshot_digest=field("first.snapshot_digest", "Fingerprint of the group and its settings."),
+        generation=field("first.generation"),
+        captured_at=field("first.captured_at"),
         now=added(
             "The moment that is asked of, RFC 3339 in UTC: of instances that are named by default the clock's; null: "
             "unknown.",
@@ -84,12 +84,12 @@ def _origin() -> Codec[Any]:
     )
 
 
-_PLAYED = FORM.view(
-    _Played,
-    **_of_way("played.way"),
+_SIMULATED = FORM.view(
+    _SimulatedWay,
+    **_of_way("simulation.way"),
     best="Whether it is the best of the ways that are safe or likely to be: no setup first, then proven, then fast.",
-    safe=at(
-        lambda each: each.safety == "yes",
+    safe=field(
+        lambda row: row.safety == "yes",
         "With this pause, and not with one second less, the tasks of at most one instance are paused at a time, beyond "
         "a cut-over; nothing starts cold; the group settles, and all of that is proven.",
         BOOLEAN,
@@ -100,60 +100,64 @@ _PLAYED = FORM.view(
     unproven_starts=added(
         COUNT,
         "Starts that count as warm, and nothing proves that they are.",
-        get=lambda each: len(each.played.unproven),
+        get=lambda row: len(row.simulation.unproven),
     ),
-    outcome=at(
-        "played.safe_pause.outcome",
+    outcome=field(
+        "simulation.safe_pause.outcome",
         "unsafe: with every pause that was simulated; undecided: a simulation of all restarts takes too many "
         "rebalances.",
     ),
-    restarts=at("played.restarts", "Number of restarts, the first ones, behind these figures.", whole(1)),
-    restarts_found=at("played.safe_pause.restarts", "Number of safe restarts; for an unsafe way, of unsafe ones."),
-    longer_pause_ms_not_safe=at(
-        "played.safe_pause.longer_ms",
+    restarts=field("simulation.restarts", "Number of restarts, the first ones, behind these figures.", whole(1)),
+    restarts_found=field(
+        "simulation.safe_pause.restarts", "Number of safe restarts; for an unsafe way, of unsafe ones."
+    ),
+    longer_pause_ms_not_safe=field(
+        "simulation.safe_pause.longer_ms",
         "A longer pause that is not safe for the first restarts, though this one is; null: none of those that were "
         "simulated.",
     ),
-    settles=at("played.settles", "In every random simulation."),
-    pause_ms=at("played.pause_ms", "From one restart to the next; one of those that were simulated if none is safe."),
-    ends_ms=at("played.ends_ms", "Time until all instances are back and every task has its final owner."),
-    duration_ms=added(
-        "The same as it is likely, at least and at most, without what cold starts restore.", get="played.lasts_ms"
+    settles=field("simulation.settles", "In every random simulation."),
+    pause_ms=field(
+        "simulation.pause_ms", "From one restart to the next; one of those that were simulated if none is safe."
     ),
-    still_at_once=at(
-        "played.still_at_once",
+    ends_ms=field("simulation.ends_ms", "Time until all instances are back and every task has its final owner."),
+    duration_ms=added(
+        "The same as it is likely, at least and at most, without what cold starts restore.", get="simulation.lasts_ms"
+    ),
+    still_at_once=field(
+        "simulation.still_at_once",
         "Tasks of several instances that are paused at the same time, beyond a cut-over.",
     ),
-    paused_at_once=at(
-        "played.figures.paused_at_once", "Maximum of tasks that are paused at the same time, cut-overs included."
+    paused_at_once=field(
+        "simulation.figures.paused_at_once", "Maximum of tasks that are paused at the same time, cut-overs included."
     ),
-    draws=at("played.draws.number", "Number of random simulations of new ids; null: nothing is random."),
-    rebalances=at("played.figures.rebalances"),
-    cold_handovers=at("played.figures.cold_handovers", "Cold starts."),
-    most_cold=at("played.worst_cold", "Maximum of cold starts, where they depend on something unknown."),
-    max_paused_ms=at(
-        "played.figures.max_paused_ms", "Longest pause of a task in total, without what it restores before it runs."
+    draws=field("simulation.draws.number", "Number of random simulations of new ids; null: nothing is random."),
+    rebalances=field("simulation.figures.rebalances"),
+    cold_handovers=field("simulation.figures.cold_handovers", "Cold starts."),
+    most_cold=field("simulation.worst_cold", "Maximum of cold starts, where they depend on something unknown."),
+    max_paused_ms=field(
+        "simulation.figures.max_paused_ms", "Longest pause of a task in total, without what it restores before it runs."
     ),
-    longest_pause=added(LONGEST_PAUSE, get="played.longest_pause"),
+    longest_pause=added(LONGEST_PAUSE, get="simulation.longest_pause"),
     paused_tasks=added(
         list_of(TEXT),
         "The tasks that are paused at the same time when most are, in the simulation that is shown.",
-        get=lambda each: list(map(str, each.played.plan.pauses.most_together())),
+        get=lambda row: list(map(str, row.simulation.plan.pauses.most_together())),
     ),
-    restored_records=at("played.figures.restored_records", "Records restored; null: an end offset is unknown."),
-    scenario=at(
-        lambda each: scenario_yaml(each.played.scenario, each.played.way.name), "The scenario file, as YAML.", TEXT
+    restored_records=field("simulation.figures.restored_records", "Records restored; null: an end offset is unknown."),
+    scenario=field(
+        lambda row: scenario_yaml(row.simulation.scenario, row.simulation.way.name), "The scenario file, as YAML.", TEXT
     ),
 )
-_NOT_PLAYED = FORM.view(_NotPlayed, **_of_way("way"), least_ms="The minimum duration.")
+_SKIPPED = FORM.view(_SkippedWay, **_of_way("way"), least_ms="The minimum duration.")
 BOUNCE = document(
     "bounce",
     Bounces,
     "The ways to restart instances of a group, each with the shortest safe pause",
     group_at="first.group",
     models_at="first.models",
-    input=at(lambda bounces: bounces, "What was asked.", _origin()),
-    restart_ms=whole(1).said("How long each instance is down."),
+    input=field(lambda bounces: bounces, "What was asked.", _origin()),
+    restart_ms=whole(1).described("How long each instance is down."),
     instances=added(
         or_null(list_of(TEXT)),
         "Process ids of the instances that are restarted now, in this order; null or absent: all. No way that needs "
@@ -186,14 +190,16 @@ BOUNCE = document(
             start.evidence for start in (bounces.as_it_is.unproven if bounces.process_ids else ())
         ),
     ),
-    ways=at(
-        lambda bounces: [_Played(way, way is bounces.best_safe, bounces.safety_of(way)) for way in bounces.played],
+    ways=field(
+        lambda bounces: [
+            _SimulatedWay(way, way is bounces.best_safe, bounces.safety_of(way)) for way in bounces.played
+        ],
         "The ways, as they were simulated.",
-        list_of(_PLAYED, 1),
+        list_of(_SIMULATED, 1),
     ),
-    not_played=at(
-        lambda bounces: [_NotPlayed(*way) for way in bounces.left_out],
+    not_played=field(
+        lambda bounces: [_SkippedWay(*way) for way in bounces.left_out],
         "Ways that restore everything anew, a few copies at a time.",
-        list_of(_NOT_PLAYED),
+        list_of(_SKIPPED),
     ),
 )

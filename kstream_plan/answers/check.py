@@ -14,9 +14,9 @@ from kstream_plan.answers.document import (
     INPUT,
     VERSION,
     added,
-    at,
     closed,
     dump,
+    field,
     shape,
 )
 from kstream_plan.documents.codec import (
@@ -99,7 +99,7 @@ def _config(finding: Finding) -> Json:
     return {name: list(map(str, value)) if isinstance(value, tuple) else int(str(value)) for name, value in settings}
 
 
-_MEASURED = shape("integer", "boolean", "null").said(
+_MEASURED = shape("integer", "boolean", "null").described(
     "Milliseconds for a duration, else a count; true or false for must_settle and digests; null: unknown."
 )
 _LIMIT = shape("integer", "string", "boolean", "object", "array", "null")
@@ -109,15 +109,15 @@ FORM.add(
         Warned,
         ref="warning",
         application_id="The application.",
-        code=at("note.code", "The rule, or the code of what the plan says."),
-        message=at("note.message"),
-        subjects=at("note.subjects", "Tasks or instances that it is about."),
+        code=field("note.code", "The rule, or the code of what the plan says."),
+        message=field("note.message"),
+        subjects=field("note.subjects", "Tasks or instances that it is about."),
     ),
 )
 _OFFENCE = FORM.view(
     Offence,
-    measured=or_null(WHOLE).said("What it comes to; null: unknown."),
-    round=at("round_number", "Number of the rebalance; null: none."),
+    measured=or_null(WHOLE).described("What it comes to; null: unknown."),
+    round=field("round_number", "Number of the rebalance; null: none."),
     task_id="The task; null: none.",
     process_id="The instance; null: none.",
     note="What a task or rebalance alone does not say.",
@@ -126,19 +126,19 @@ _WAIVER = or_null(
     FORM.view(
         Waiver,
         application="The applications, as a glob.",
-        until=at(lambda waiver: waiver.until.isoformat(), "Its last day.", shape("string", format="date")),
+        until=field(lambda waiver: waiver.until.isoformat(), "Its last day.", shape("string", format="date")),
         reason="Why.",
     )
 )
 _BASELINE = FORM.view(
     Finding,
-    measured=at(lambda finding: _measure(finding, finding.before), codec=_MEASURED),
-    kept=at("kept_before", "Whether it keeps to the rule.", shape("boolean")),
+    measured=field(lambda finding: _measure(finding, finding.before), codec=_MEASURED),
+    kept=field("kept_before", "Whether it keeps to the rule.", shape("boolean")),
 )
 _CURE = FORM.view(
     Finding,
-    config=at(_config, "The settings.", shape("object")),
-    measured=at(
+    config=field(_config, "The settings.", shape("object")),
+    measured=field(
         lambda finding: None if finding.cure is None else _measure(finding, finding.cure.measured), codec=_MEASURED
     ),
     duration_ms=added(
@@ -149,9 +149,9 @@ _CURE = FORM.view(
 _FINDING = FORM.view(
     WordedFinding,
     ref="finding",
-    rule=at("finding.rule", "The rule, the guard's option, or the invariant."),
-    level=at("finding.limit.level", "How much a violation counts."),
-    status=at("finding.status", "What came out."),
+    rule=field("finding.rule", "The rule, the guard's option, or the invariant."),
+    level=field("finding.limit.level", "How much a violation counts."),
+    status=field("finding.status", "What came out."),
     answer=added(
         "Whether the plan keeps to the rule, waived or not. no: what is proven or likely breaks it. unknown: the worst "
         "that is not ruled out does.",
@@ -165,44 +165,44 @@ _FINDING = FORM.view(
         "(require_restore_rate makes it unknown).",
         get="finding.likely",
     ),
-    invariant=at("finding.invariant", "A broken invariant: a defect of kstream-plan, or a plan changed by hand."),
-    measured=at(lambda worded: _measure(worded.finding, worded.finding.measured), codec=_MEASURED),
-    worst_of_draws=at(
+    invariant=field("finding.invariant", "A broken invariant: a defect of kstream-plan, or a plan changed by hand."),
+    measured=field(lambda worded: _measure(worded.finding, worded.finding.measured), codec=_MEASURED),
+    worst_of_draws=field(
         "finding.worst_of",
         "Number of random simulations: the measured value is that of the worst; the plan shows a better one.",
     ),
-    between=at(
+    between=field(
         "finding.between",
         "The measured value is the worse end of this range: it depends on something unknown; null: it does not.",
     ),
-    figures=at(
+    figures=field(
         lambda worded: dict(worded.finding.figures),
         "What the measured value was found from; empty but for balance_factor: instance_balance and "
         "subtopology_balance, which it limits, and instances_per_subtopology, maximum minus minimum, which it does "
         "not.",
         mapping_of(COUNT),
     ),
-    limit=at(
+    limit=field(
         lambda worded: _limit(worded.finding.limit.value),
         "A number (milliseconds for a duration), a percentage as text, true or false, counts by tag, or digests.",
         _LIMIT,
     ),
-    allowed=at(
+    allowed=field(
         lambda worded: _limit(worded.finding.allowed),
         "The limit with percent resolved; null: of an unknown total.",
         _LIMIT,
     ),
-    reason=at("finding.limit.reason", "The reason for the rule, as the policy states it."),
+    reason=field("finding.limit.reason", "The reason for the rule, as the policy states it."),
     message="The violation in one sentence; empty if the rule is kept.",
-    offences=at("finding.offences", "What is to blame, worst first; empty if the rule is kept.", list_of(_OFFENCE)),
-    waiver=at("finding.waiver", "The waiver that is in force.", _WAIVER),
-    expired_waiver=at("finding.expired", "The one that would have covered it.", _WAIVER),
-    baseline=at(
+    offences=field("finding.offences", "What is to blame, worst first; empty if the rule is kept.", list_of(_OFFENCE)),
+    waiver=field("finding.waiver", "The waiver that is in force.", _WAIVER),
+    expired_waiver=field("finding.expired", "The one that would have covered it.", _WAIVER),
+    baseline=field(
         lambda worded: None if worded.finding.kept_before is None else worded.finding,
         "What the baseline comes to; null: there is none.",
         or_null(_BASELINE),
     ),
-    cure=at(
+    cure=field(
         lambda worded: None if worded.finding.cure is None else worded.finding,
         "Settings with which a plan was made that keeps to the rule.",
         or_null(_CURE),
@@ -211,14 +211,14 @@ _FINDING = FORM.view(
 
 
 def _figure(name: str, description: str, codec: Codec[Any] = COUNT) -> Field:
-    return at(lambda plan: plan.figure(name), description, codec)
+    return field(lambda plan: plan.figure(name), description, codec)
 
 
 _NULLABLE = or_null(COUNT)
 _SUMMARY = FORM.view(
     Plan,
-    duration_ms=at("summary.duration_ms"),
-    duration_is=at("summary.duration_is"),
+    duration_ms=field("summary.duration_ms"),
+    duration_is=field("summary.duration_is"),
     rebalances=_figure("rebalances", "Number of rebalances."),
     moves=_figure("moves", "Stateful tasks that change owner."),
     cold_handovers=_figure("cold_handovers", "Cold starts."),
@@ -231,16 +231,16 @@ _SUMMARY = FORM.view(
 _PLAN = FORM.view(
     WordedPlan,
     ref="plan",
-    application_id=at("checkup.application_id", "The application."),
-    input=at("checkup.plan", "What the plan was made from.", INPUT),
-    age_ms=at("checkup.age_ms", "Age of the snapshot; negative: ahead of the clock; null: unknown.", or_null(WHOLE)),
-    draws=at(
+    application_id=field("checkup.application_id", "The application."),
+    input=field("checkup.plan", "What the plan was made from.", INPUT),
+    age_ms=field("checkup.age_ms", "Age of the snapshot; negative: ahead of the clock; null: unknown.", or_null(WHOLE)),
+    draws=field(
         "checkup.draws.number",
         "Number of random simulations; the plan is one of them, the findings are of all; null: nothing is random.",
     ),
     answer=added("Whether the plan keeps to the policy; with --fail-on-warning, whether it does so without a warning."),
     warnings=added("What it warns of: rules whose level is warning, and what the plan says itself."),
-    findings=list_of(_FINDING).said("Violations, worst first, then what is kept."),
+    findings=list_of(_FINDING).described("Violations, worst first, then what is kept."),
     next=added(
         list_of(FORM.view(Note, code="Stable name of this kind of command.", message="The command.")),
         "Commands that answer the next questions.",
@@ -256,36 +256,36 @@ _PLAN = FORM.view(
 )
 _ERROR = FORM.view(
     tuple,
-    application_id=at(itemgetter(0), "The application; null: unknown.", or_null(TEXT)),
-    message=at(itemgetter(1), "What is wrong.", TEXT),
+    application_id=field(itemgetter(0), "The application; null: unknown.", or_null(TEXT)),
+    message=field(itemgetter(1), "What is wrong.", TEXT),
 )
 _TOOL = FORM.view(
     object,
-    name=at(lambda _answer: "kstream-plan", "Name of the tool.", const("kstream-plan")),
-    version=at(lambda _answer: __version__, "Its version.", TEXT),
+    name=field(lambda _answer: "kstream-plan", "Name of the tool.", const("kstream-plan")),
+    version=field(lambda _answer: __version__, "Its version.", TEXT),
 )
 _OPEN = replace(_TOOL, schema={**_TOOL.schema, "additionalProperties": True})
 _REPORT = FORM.view(
     _Report,
     "What kstream-plan check found.",
-    format_version=at(lambda _report: FORMAT_VERSION, "Major and minor version of this format.", VERSION),
+    format_version=field(lambda _report: FORMAT_VERSION, "Major and minor version of this format.", VERSION),
     kind=Field(const("check"), "What this is."),
-    tool=at("tally", "What made the answer.", _OPEN),
-    checked_at=at(
+    tool=field("tally", "What made the answer.", _OPEN),
+    checked_at=field(
         lambda report: report.tally.now.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         "When it was checked.",
         shape("string", format="date-time"),
     ),
-    fail_on_warning=at("tally.fail_on_warning", "Whether a warning fails the check."),
-    violated=at("tally.violated", "Whether the exit code is 3 (unless something could not be read: 1)."),
+    fail_on_warning=field("tally.fail_on_warning", "Whether a warning fails the check."),
+    violated=field("tally.violated", "Whether the exit code is 3 (unless something could not be read: 1)."),
     answer=added(
         "Whether every plan keeps to the policy. unknown: what is unknown may break a rule, or something could not be "
         "checked.",
         get="tally.answer",
     ),
     warnings=added("All warnings, those of the plans first; with --fail-on-warning any of them fails the check."),
-    plans=at(lambda _report: (), "The worst first.", list_of(_PLAN)),
-    errors=at("tally.errors", "What could not be read or planned (--set keep.going=true).", list_of(_ERROR)),
+    plans=field(lambda _report: (), "The worst first.", list_of(_PLAN)),
+    errors=field("tally.errors", "What could not be read or planned (--set keep.going=true).", list_of(_ERROR)),
 )
 
 
@@ -303,12 +303,12 @@ CHECK = _CheckDocument()
 
 def part_of(plan: WordedPlan) -> PlanPart:
     """Return the JSON of one plan."""
-    return PlanPart(dump(_PLAN.written(plan)), plan.warnings)
+    return PlanPart(dump(_PLAN.to_json(plan)), plan.warnings)
 
 
 def report_of(plans: Sequence[PlanPart], tally: Tally) -> str:
     """Return the document, one line of ASCII with its end; keys sorted."""
     warnings = [warning for plan in plans for warning in plan.warnings]
-    document = _REPORT.written(_Report(tally, [*warnings, *(Warned(*warning) for warning in tally.warnings)]))
+    document = _REPORT.to_json(_Report(tally, [*warnings, *(Warned(*warning) for warning in tally.warnings)]))
     head, tail = dump(document).split('"plans":[]')  # in a text its quotes would be escaped
     return f'{head}"plans":[{",".join(plan.text for plan in plans)}]{tail}\n'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kstream_plan.answers.document import FORM, GROUP, INPUT, added, at, document
+from kstream_plan.answers.document import FORM, GROUP, INPUT, added, document, field
 from kstream_plan.comparison.alternatives import AlternativeFigures, Outcomes, SameOutcome
 from kstream_plan.documents.codec import TEXT, WHOLE, list_of, mapping_of, or_null
 from kstream_plan.documents.plan.fields import LONGEST_PAUSE
@@ -18,7 +18,7 @@ _FIGURES = FORM.view(
     max_paused_ms="Longest pause of a task, without what it restores before it runs.",
     cold_handovers="Cold starts.",
     restored_records="Records restored; null: an end offset is unknown.",
-    relief_ms=or_null(WHOLE).said(
+    relief_ms=or_null(WHOLE).described(
         "When the busiest instance begins to run fewer tasks than at the start; null: it never does."
     ),
     least_moves="The minimum that any plan from this beginning to this end moves.",
@@ -37,35 +37,37 @@ _FIGURES = FORM.view(
     stopped=added("Connectors and tasks that rebalances stop, each time; null: not a Connect group."),
     started=added("Connectors and tasks that rebalances start, each time; null: not a Connect group."),
 )
-_ALTERNATIVES = list_of(mapping_of(TEXT), 1).said(
+_ALTERNATIVES = list_of(mapping_of(TEXT), 1).described(
     "The alternatives with this result, in the order given: what is different in each, by a setting's name in Kafka's "
     "spelling, or assignor, protocol, design, scenario or plan."
 )
 _OUTCOME = FORM.view(
     SameOutcome,
-    alternatives=at(
+    alternatives=field(
         lambda outcome: [dict(way.changes) for way in outcome.alternatives],
         codec=_ALTERNATIVES,
     ),
     fastest="No acceptable alternative is faster beyond chance: it settles in every random simulation, keeps to the "
     "policy, has the fewest cold starts, and its times overlap with the best one's. For a Connect group: no "
     "acceptable alternative has shorter pauses in total.",
-    verdict=at("one.plan.verdict.kind", "How it ends in the random simulation that is shown."),
-    duration_is=at("one.plan.summary.duration_is", "What its time is, as in a plan."),
-    floor_ms=at(
-        "one.plan.summary.floor_ms",
+    verdict=field("alternative.plan.verdict.kind", "How it ends in the random simulation that is shown."),
+    duration_is=field("alternative.plan.summary.duration_is", "What its time is, as in a plan."),
+    floor_ms=field(
+        "alternative.plan.summary.floor_ms",
         "As in a plan's summary: the minimum time if everything were restored at once; null where rates are known.",
     ),
-    draws=at("one.draws.number", "Number of random simulations; null: nothing is random."),
-    longest_pause=added(LONGEST_PAUSE, get=lambda outcome: longest_pause(outcome.one.plan, outcome.one.draws)),
-    drawn_ms=at(
-        "one.drawn_ms",
+    draws=field("alternative.draws.number", "Number of random simulations; null: nothing is random."),
+    longest_pause=added(
+        LONGEST_PAUSE, get=lambda outcome: longest_pause(outcome.alternative.plan, outcome.alternative.draws)
+    ),
+    drawn_ms=field(
+        "alternative.drawn_ms",
         "Duration of each random simulation in milliseconds, the same ones in the same order in all alternatives; "
         "empty: nothing is random here.",
     ),
-    kept=at("one.kept", "Whether it keeps to the policy; null: none was given."),
-    broken_rules=at("one.broken", "Rules of the policy that it breaks."),
-    figures=at("one.figures", "What it comes to.", _FIGURES),
+    kept=field("alternative.keeps_policy", "Whether it keeps to the policy; null: none was given."),
+    broken_rules=field("alternative.broken_rules", "Rules of the policy that it breaks."),
+    figures=field("alternative.figures", "What it comes to.", _FIGURES),
 )
 COMPARE = document(
     "compare",
@@ -73,9 +75,9 @@ COMPARE = document(
     "Alternatives, or saved plans, beside each other",
     group_at="first.group",
     models_at="first.models",
-    input=at("first", "What the first alternative was planned from.", INPUT),
+    input=field("first", "What the first alternative was planned from.", INPUT),
     group=added(GROUP, "The members and tasks of the first alternative.", get="first"),
-    outcomes=at(
+    outcomes=field(
         list,
         "In the order of the table: those that keep to the policy first, else in the order given.",
         list_of(_OUTCOME, 1),

@@ -8,7 +8,7 @@ from enum import StrEnum
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from kstream_plan.answers.document import FORM, added, at, document
+from kstream_plan.answers.document import FORM, added, document, field
 from kstream_plan.comparison.changes import (
     Comparison,
     CopyChange,
@@ -22,7 +22,7 @@ from kstream_plan.comparison.changes import (
 )
 from kstream_plan.comparison.protocol_view import MemberView, ProtocolView, protocol_view
 from kstream_plan.designs.classic import MODELS
-from kstream_plan.documents.codec import COUNT, NUMBER, TEXT, WHOLE, Codec, list_of, named, one_of, or_null
+from kstream_plan.documents.codec import COUNT, NUMBER, TEXT, WHOLE, Codec, list_of, one_of, or_null, with_name
 from kstream_plan.plans.balance import Load
 
 
@@ -35,26 +35,26 @@ class _Member(NamedTuple):
 
 def _counts(kinds: Iterable[StrEnum], meaning: str) -> Codec[Any]:
     """Return the codec of how many there are of each kind."""
-    fields: dict[str, Any] = {kind: at(itemgetter(kind), meaning, COUNT) for kind in kinds}
+    fields: dict[str, Any] = {kind: field(itemgetter(kind), meaning, COUNT) for kind in kinds}
     return FORM.view(dict, **fields)
 
 
 _FROM, _TO = "Who had it; null: none.", "Who has it; null: none."
-_RECORDS = named("records", or_null(COUNT).said("Records to restore; null if unknown."))
+_RECORDS = with_name("records", or_null(COUNT).described("Records to restore; null if unknown."))
 _MEMBER = FORM.view(
     _Member,
     process_id="The instance.",
-    stateful=at("load.stateful", "Tasks with state that it runs."),
-    stateless=at("load.stateless", "Tasks without state that it runs."),
-    copies=at("load.copies", "Standby and warm-up copies."),
+    stateful=field("load.stateful", "Tasks with state that it runs."),
+    stateless=field("load.stateless", "Tasks without state that it runs."),
+    copies=field("load.copies", "Standby and warm-up copies."),
 )
 _SIDE = FORM.view(
     Side,
     ref="side",
     generation="Generation of the group.",
     captured_at="When it was so, RFC 3339 in UTC; null: unknown.",
-    instances=at(lambda side: len(side.group.instances), codec=COUNT),
-    tasks=at(lambda side: len(side.group.tasks), codec=COUNT),
+    instances=field(lambda side: len(side.group.instances), codec=COUNT),
+    tasks=field(lambda side: len(side.group.tasks), codec=COUNT),
     members=added(
         list_of(_MEMBER),
         "What each instance runs; of a Connect group all is counted as stateful.",
@@ -66,14 +66,14 @@ FORM.record(
     Start,
     within="Whether its state there is within `limit`.",
     held="Whether as an assigned copy, not left over.",
-    lag=or_null(WHOLE).said("As reported: -2 running active, -3 unknown; null if no lag is known."),
+    lag=or_null(WHOLE).described("As reported: -2 running active, -3 unknown; null if no lag is known."),
     limit="acceptable.recovery.lag.",
     restore_records=_RECORDS,
 )
 _TASK = FORM.view(
     TaskChange,
     task_id="The task.",
-    class_=at(
+    class_=field(
         "kind",
         "What became of the active role, the first that applies. orphaned: it had an owner and is unassigned; "
         "promoted: the new owner held a copy within the limit; handed-over-warm: it had left-over state within the "
@@ -104,7 +104,7 @@ FORM.record(
 )
 _TOTALS = FORM.view(
     Comparison,
-    tasks=at("totals.tasks"),
+    tasks=field("totals.tasks"),
     cold_starts=added(
         "Minimum and maximum of tasks whose last start was cold; they differ where generations are missing."
     ),
@@ -113,25 +113,27 @@ _TOTALS = FORM.view(
         "and paused in them.",
         get="untold",
     ),
-    classes=at("totals.classes", "Tasks by class.", _counts(TaskClass, "Tasks of this class.")),
-    copies=at("totals.copies", "Changes of copies by kind.", _counts(CopyChangeKind, "Copies to which this happened.")),
-    moved=at("totals.moved", "Tasks that one instance ran and another runs."),
-    moved_share=at(
+    classes=field("totals.classes", "Tasks by class.", _counts(TaskClass, "Tasks of this class.")),
+    copies=field(
+        "totals.copies", "Changes of copies by kind.", _counts(CopyChangeKind, "Copies to which this happened.")
+    ),
+    moved=field("totals.moved_tasks", "Tasks that one instance ran and another runs."),
+    moved_share=field(
         lambda comparison: round(comparison.totals.moved_share, 6),
         "Their share of all tasks.",
         replace(NUMBER, schema={"type": "number", "minimum": 0, "maximum": 1}),
     ),
-    started=at("totals.started", "Tasks that were unassigned and have an owner now."),
-    restore_records=at("totals.restore_records", codec=_RECORDS),
-    pause_ms=at("totals.pause_ms", "Sum of the pauses of all tasks."),
-    pause_is=at(
+    started=field("totals.started_tasks", "Tasks that were unassigned and have an owner now."),
+    restore_records=field("totals.restore_records", codec=_RECORDS),
+    pause_ms=field("totals.pause_ms", "Sum of the pauses of all tasks."),
+    pause_is=field(
         "totals.pause_is",
         "floor: a cold start makes a pause longer by what it restores, or when a task paused is unknown; seen: by a "
         "history's own times.",
         one_of(["floor", "estimate", "seen"]),
     ),
-    skew_before=at("totals.skew_before"),
-    skew_after=at("totals.skew_after"),
+    skew_before=field("totals.skew_before"),
+    skew_after=field("totals.skew_after"),
 )
 FORM.record(
     MemberView,
@@ -157,17 +159,17 @@ DIFF = document(
     "order. ",
     group_at="new.group",
     models_at=lambda comparison: comparison.new.models or comparison.old.models or MODELS,
-    words={"verdict": TEXT.said("The whole in one line.")},
+    words={"verdict": TEXT.described("The whole in one line.")},
     extra={
         "protocol_view": added(
-            FORM.of(ProtocolView),
+            FORM.codec_of(ProtocolView),
             "KIP-429's view of the rebalance; only with --set protocol.view=true.",
             get=lambda comparison: protocol_view(comparison.old, comparison.new),
         )
     },
-    old=at("old", "The generation before.", _SIDE),
-    new=at("new", "The generation after.", _SIDE),
-    tasks=list_of(_TASK).said("The tasks that changed."),
+    old=field("old", "The generation before.", _SIDE),
+    new=field("new", "The generation after.", _SIDE),
+    tasks=list_of(_TASK).described("The tasks that changed."),
     instances="The instances that changed.",
-    totals=at(lambda comparison: comparison, "The sums.", _TOTALS),
+    totals=field(lambda comparison: comparison, "The sums.", _TOTALS),
 )

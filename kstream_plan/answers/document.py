@@ -54,21 +54,21 @@ FORM.record(
 FORM.record(Seat, "One consumer in one role; null: none.", ref="seat")
 _REMARKS = FORM.view(
     Remarks,
-    warnings=Field(description="What may hurt.", missing=None),
-    notes=Field(description="What is good to know.", missing=None),
-    assumptions=Field(description="What the answer takes for granted.", missing=None),
+    warnings=Field(description="What may hurt.", default=None),
+    notes=Field(description="What is good to know.", default=None),
+    assumptions=Field(description="What the answer takes for granted.", default=None),
     next=Field(
-        description="Commands that answer the next questions; from Python with `SNAPSHOT` for the path.", missing=None
+        description="Commands that answer the next questions; from Python with `SNAPSHOT` for the path.", default=None
     ),
 )
 VERSION = replace(TEXT, schema={"type": "string", "pattern": r"^1\."})
 
 
-def added(codec: Codec[Any] | str, description: str = "", **more: Any) -> Field:
+def added(codec: Codec[Any] | str, description: str = "", **options: Any) -> Field:
     """Return a field that documents of earlier versions do not have; a text is what it means."""
     if isinstance(codec, str):
-        return Field(description=codec, missing=None, **more)
-    return Field(codec, description, missing=None, **more)
+        return Field(description=codec, default=None, **options)
+    return Field(codec, description, default=None, **options)
 
 
 def shape(*types: str, **schema: Json) -> Codec[Any]:
@@ -81,8 +81,8 @@ def dump(document: Json) -> str:
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def at(get: str | Callable[[Any], Any], description: str = "", codec: Codec[Any] | None = None) -> Field:
-    """Return a field that is an attribute's attribute of the answer, or what is made of the answer."""
+def field(get: str | Callable[[Any], Any], description: str = "", codec: Codec[Any] | None = None) -> Field:
+    """Return a field that is read from the answer: by the path of an attribute, or by a function."""
     return Field(codec, description, get)
 
 
@@ -93,12 +93,12 @@ INPUT = FORM.view(
 #: The members of a group before and after a plan, and its tasks.
 GROUP = FORM.view(
     Plan,
-    instances_before=at(
+    instances_before=field(
         lambda plan: len(plan.group.instances) - len(membership(plan)[0]), "Members before anything happens.", COUNT
     ),
-    instances=at(lambda plan: len(plan.group.instances) - len(membership(plan)[1]), "Members at the end.", COUNT),
-    stateful_tasks=at(lambda plan: len(plan.group.stateful), "Tasks with state.", COUNT),
-    stateless_tasks=at(
+    instances=field(lambda plan: len(plan.group.instances) - len(membership(plan)[1]), "Members at the end.", COUNT),
+    stateful_tasks=field(lambda plan: len(plan.group.stateful), "Tasks with state.", COUNT),
+    stateless_tasks=field(
         lambda plan: len(plan.group.stateless),
         "Tasks without state; of a Connect group all connectors and tasks.",
         COUNT,
@@ -125,9 +125,11 @@ class Document:
 
     def line(self, answer: object, remarks: Remarks, *, extra: bool = False, **words: Any) -> str:
         """Return an answer with the lines of its page as one line of ASCII, sorted keys, without the line end."""
-        texts = {name: codec.written(words[name]) for name, codec in self.words.items()}
-        more = _fields(self.extra.written(answer)) if extra else {}
-        return dump({**_fields(self.codec.written(answer)), **_fields(_REMARKS.written(remarks)), **texts, **more})
+        texts = {name: codec.to_json(words[name]) for name, codec in self.words.items()}
+        extra_fields = _fields(self.extra.to_json(answer)) if extra else {}
+        return dump(
+            {**_fields(self.codec.to_json(answer)), **_fields(_REMARKS.to_json(remarks)), **texts, **extra_fields}
+        )
 
     def schema(self) -> dict[str, Json]:
         """Return the JSON Schema."""
@@ -148,8 +150,10 @@ def closed(schema: Any) -> Any:
         return [closed(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    more = {"additionalProperties": False} if isinstance(schema.get("properties"), dict) and "type" in schema else {}
-    return more | {name: closed(part) for name, part in schema.items()}
+    restriction = (
+        {"additionalProperties": False} if isinstance(schema.get("properties"), dict) and "type" in schema else {}
+    )
+    return restriction | {name: closed(part) for name, part in schema.items()}
 
 
 def _fields(value: Json) -> dict[str, Json]:
@@ -158,7 +162,7 @@ def _fields(value: Json) -> dict[str, Json]:
 
 def document(
     kind: str,
-    answer: type,
+    answer_type: type,
     description: str,
     /,
     *,
@@ -174,7 +178,7 @@ def document(
 
     Args:
         kind: its name.
-        answer: the type.
+        answer_type: the type.
         description: what the document is; that it is one for each application follows.
         details: more sentences about it.
         title: what the schema is called, if not as the kind.
@@ -186,21 +190,24 @@ def document(
         declared: the fields, as of :meth:`~kstream_plan.documents.records.Codecs.view`.
     """
     head: dict[str, Any] = {
-        "format_version": at(lambda _answer: FORMAT_VERSION, "Major and minor version of this format.", VERSION),
+        "format_version": field(lambda _answer: FORMAT_VERSION, "Major and minor version of this format.", VERSION),
         "kind": Field(const(kind), "What this is."),
-        "application_id": at(f"{group_at}.application_id".lstrip("."), "The application."),
+        "application_id": field(f"{group_at}.application_id".lstrip("."), "The application."),
     }
     if models_at is not None:
         tool = FORM.view(
-            answer,
-            name=at(lambda _answer: "kstream-plan", "Name of the tool.", TEXT),
-            version=at(lambda _answer: __version__, "Its version.", TEXT),
-            models=at(models_at, "The releases whose behaviour is modelled.", TEXT),
+            answer_type,
+            name=field(lambda _answer: "kstream-plan", "Name of the tool.", TEXT),
+            version=field(lambda _answer: __version__, "Its version.", TEXT),
+            models=field(models_at, "The releases whose behaviour is modelled.", TEXT),
         )
-        head["tool"] = at(lambda each: each, "What made the answer.", tool)
-    about = (
+        head["tool"] = field(lambda answer: answer, "What made the answer.", tool)
+    full_description = (
         f"{description}: one JSON document per application. {details}Keys are sorted by code point. A reader ignores "
         "unknown fields and refuses another major version."
     )
-    codec, more = FORM.view(answer, about, **head, **declared), FORM.view(answer, **(extra or {}))
-    return Document(kind, f"kstream-plan {title or kind}", codec, words or {}, more)
+    codec, extra_codec = (
+        FORM.view(answer_type, full_description, **head, **declared),
+        FORM.view(answer_type, **(extra or {})),
+    )
+    return Document(kind, f"kstream-plan {title or kind}", codec, words or {}, extra_codec)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from kstream_plan.answers.document import FORM, GROUP, added, at, document
+from kstream_plan.answers.document import FORM, GROUP, added, document, field
 from kstream_plan.documents.codec import TEXT, WHOLE, Codec, list_of, or_null
 from kstream_plan.plans import Plan
 from kstream_plan.plans.caught_up_evidence import UnprovenStart, options_that_tell
@@ -35,37 +35,37 @@ FORM.record(
     before="Before.",
     most="Maximum meanwhile.",
     process_ids="The instance that runs that much then.",
-    from_ms=WHOLE.said("Since when: milliseconds after they stop."),
+    from_ms=WHOLE.described("Since when: milliseconds after they stop."),
     after="At the end.",
 )
 _ENDS: dict[str, Any] = {
-    "busiest": at("aftermath.busiest"),
-    "instances": at("aftermath.instances", "Number of instances at the end."),
-    "least": at("aftermath.least", "The minimum that one of them runs then."),
-    "most": at("aftermath.most", "The maximum."),
-    "verdict": at("plan.verdict.kind"),
-    "rebalances": at("aftermath.rebalances", "Number of rebalances from when they stop."),
-    "duration_ms": at("aftermath.duration_ms", "How long it takes from when they stop."),
-    "duration_is": at("plan.summary.duration_is"),
+    "busiest": field("aftermath.busiest"),
+    "instances": field("aftermath.instances", "Number of instances at the end."),
+    "least": field("aftermath.least", "The minimum that one of them runs then."),
+    "most": field("aftermath.most", "The maximum."),
+    "verdict": field("plan.verdict.kind"),
+    "rebalances": field("aftermath.rebalances", "Number of rebalances from when they stop."),
+    "duration_ms": field("aftermath.duration_ms", "How long it takes from when they stop."),
+    "duration_is": field("plan.summary.duration_is"),
 }
 _FOLLOWS = FORM.view(
     _Follows,
     "What follows for the group, as far as it was simulated: an unfinished plan continues.",
-    noticed_ms=at(
+    noticed_ms=field(
         "aftermath.noticed_ms",
         "How long the group takes to notice that the last of them has gone; null: the simulation does not show it.",
     ),
-    others_cold=at(
+    others_cold=field(
         "aftermath.others_cold",
         "Number of tasks that others ran, or that were unassigned, that start from a copy that is not caught up.",
     ),
-    others_paused=at("aftermath.others_paused", "Number of them that pause."),
-    others_longest_ms=at("aftermath.others_longest_ms", "Longest pause of one of them in total."),
-    others_longest_is=at(
+    others_paused=field("aftermath.others_paused", "Number of them that pause."),
+    others_longest_ms=field("aftermath.others_longest_ms", "Longest pause of one of them in total."),
+    others_longest_is=field(
         "aftermath.others_longest_is",
         "floor: what cold starts restore comes on top, and how long that takes is unknown.",
     ),
-    without_standby=at(
+    without_standby=field(
         "aftermath.without_standby", "Number of stateful tasks without a standby: before and at the end."
     ),
     left_alone=added(
@@ -79,9 +79,9 @@ _FOLLOWS = FORM.view(
 def _input(answer: type) -> Codec[Any]:
     return FORM.view(
         answer,
-        digest=at("waiting.digest", "Fingerprint of the group and its settings, as a plan from now on has it."),
-        generation=at("plan.generation"),
-        captured_at=at("plan.captured_at"),
+        digest=field("waiting.digest", "Fingerprint of the group and its settings, as a plan from now on has it."),
+        generation=field("plan.generation"),
+        captured_at=field("plan.captured_at"),
         now=added("The moment that is asked of, RFC 3339 in UTC: by default the clock's; null: unknown.", get="time"),
     )
 
@@ -105,8 +105,8 @@ DRAIN = document(
     "drain",
     Drain,
     "Whether instances may stop",
-    input=at(lambda drain: drain, "What was asked.", _input(Drain)),
-    process_ids=_PROCESS_IDS.said("The instances that stop."),
+    input=field(lambda drain: drain, "What was asked.", _input(Drain)),
+    process_ids=_PROCESS_IDS.described("The instances that stop."),
     answer=added(
         "Whether they may stop now without a cold start: no if one is proven or likely, yes if every start is proven "
         "to be warm."
@@ -116,13 +116,13 @@ DRAIN = document(
         list_of(
             FORM.view(
                 _Unknown,
-                task_id=at("start.task_id"),
-                process_id=at("start.process_id", "The instance that starts the task."),
-                fact=at("start.evidence.fact", "Stable name of the fact that makes it unknown.", TEXT),
-                words=at("start.evidence.words", "The same in words."),
+                task_id=field("start.task_id"),
+                process_id=field("start.process_id", "The instance that starts the task."),
+                fact=field("start.evidence.fact", "Stable name of the fact that makes it unknown.", TEXT),
+                words=field("start.evidence.words", "The same in words."),
                 heard_at="When the copy was last reported, RFC 3339 in UTC; null: unknown.",
-                at_most=at("start.evidence.at_most", "At most this many records behind; null: unknown."),
-                settled_by=at("start.evidence.settled_by", "Options that would tell."),
+                at_most=field("start.evidence.at_most", "At most this many records behind; null: unknown."),
+                settled_by=field("start.evidence.settled_by", "Options that would tell."),
             )
         ),
         "The copies from which a task may start warm or cold: that is unknown.",
@@ -180,7 +180,7 @@ FORM.record(
     longest_ms="Longest pause of one of them in total.",
     item_ms="Sum of the pauses of all of them.",
     at_once="Maximum that is paused at the same time.",
-    runs_after_ms=or_null(WHOLE).said(
+    runs_after_ms=or_null(WHOLE).described(
         "How long after the stop the last of them runs again; null: the group does not settle."
     ),
 )
@@ -189,17 +189,17 @@ DRAIN_WORKERS = document(
     WorkersDrained,
     "Pauses if workers stop",
     title="drain, of a Connect group",
-    input=at(lambda drain: drain, "What was asked.", _input(WorkersDrained)),
+    input=field(lambda drain: drain, "What was asked.", _input(WorkersDrained)),
     group=added(GROUP, "Members before and after, and all connectors and tasks.", get="plan"),
-    process_ids=_PROCESS_IDS.said("Member ids of the workers that stop."),
+    process_ids=_PROCESS_IDS.described("Member ids of the workers that stop."),
     answer=added("Whether nothing stands unassigned meanwhile, beyond the time until all have heard of a rebalance."),
     doubts=added("Why more may stand unassigned than the plan says."),
     items="What they ran.",
-    ways=list_of(FORM.of(StandStill), 1).said("The first one is a clean stop now."),
+    ways=list_of(FORM.codec_of(StandStill), 1).described("The first one is a clean stop now."),
     follows=added(
         FORM.view(_Follows, "What follows for the group, if they are stopped now.", **_ENDS),
         get=lambda drain: _Follows(drain.follows, drain.plan),
     ),
-    wait_ms=or_null(WHOLE).said("How long until everything under way has settled; null: waiting changes nothing."),
+    wait_ms=or_null(WHOLE).described("How long until everything under way has settled; null: waiting changes nothing."),
     later="A clean stop after waiting.",
 )

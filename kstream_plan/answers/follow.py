@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kstream_plan.answers.document import FORM, at, document
+from kstream_plan.answers.document import FORM, document, field
 from kstream_plan.answers.happened import GENERATION, TASK_DIFFERENCE
 from kstream_plan.documents.codec import COUNT, TEXT, list_of, or_null
 from kstream_plan.live.course import RestoringCopy
 from kstream_plan.live.events import Event
-from kstream_plan.live.placement import Moved
+from kstream_plan.live.placement import MovedTask
 from kstream_plan.model.times import format_time
 
 _TIME = or_null(TEXT)
 _COPY = FORM.record(
     RestoringCopy,
     ref="restoring",
-    lag=or_null(COUNT).said("Records that it was behind when it was last measured or reported; null: unknown."),
-    most=or_null(COUNT).said("The most that it was behind since it is followed; null: unknown."),
+    lag=or_null(COUNT).described("Records that it was behind when it was last measured or reported; null: unknown."),
+    most=or_null(COUNT).described("The most that it was behind since it is followed; null: unknown."),
 )
 
 _MOVED = FORM.record(
-    Moved, ref="moved", source="The instance that ran it; null: none.", destination="That runs it; null: none."
+    MovedTask, ref="moved", source="The instance that ran it; null: none.", destination="That runs it; null: none."
 )
 
 
@@ -40,53 +40,59 @@ FOLLOW = document(
     details="It is one line for each event. ",
     group_at="",
     models_at=None,
-    words={"message": TEXT.said("The event in one sentence.")},
-    event=at(lambda event: event.kind.value, "Stable name of the kind of event.", TEXT),
-    at=at(lambda event: format_time(event.at_ms), "When it was seen, RFC 3339 in UTC.", TEXT),
-    recorded_at=at(
+    words={"message": TEXT.described("The event in one sentence.")},
+    event=field(lambda event: event.kind.value, "Stable name of the kind of event.", TEXT),
+    at=field(lambda event: format_time(event.at_ms), "When it was seen, RFC 3339 in UTC.", TEXT),
+    recorded_at=field(
         lambda event: format_time(event.recorded_ms),
         "When it happened, as far as that is recorded, RFC 3339 in UTC; else when it was seen.",
         TEXT,
     ),
-    stage=at(
+    stage=field(
         lambda event: "unknown" if event.course is None else event.course.stage.value,
         "Where the group stands: goes-on, as-planned, otherwise, does-not-settle; unknown: the source never answered.",
         TEXT,
     ),
-    rebalance=at(
+    rebalance=field(
         "pair",
         "The rebalance that came, beside the planned one; null: it is about something else.",
         or_null(GENERATION),
     ),
-    moved=list_of(_MOVED).said(
-        "Tasks that have changed their instance since the previous poll, where rebalances are not recorded."
+    moved=field(
+        "moved_tasks",
+        "Tasks that have changed their instance since the previous poll, where rebalances are not recorded.",
+        list_of(_MOVED),
     ),
-    elsewhere=at(
-        lambda event: () if event.course is None else event.course.elsewhere,
+    elsewhere=field(
+        lambda event: () if event.course is None else event.course.misplaced_tasks,
         "The same of those that run elsewhere than at the plan's end, once the group has its members.",
         list_of(TASK_DIFFERENCE),
     ),
-    caught_up=list_of(_COPY).said("The copies that have caught up since the previous poll."),
-    restoring=at(
+    caught_up=list_of(_COPY).described("The copies that have caught up since the previous poll."),
+    restoring=field(
         lambda event: () if event.course is None else event.course.restoring,
         "The copies that have not caught up, in task order.",
         list_of(_COPY),
     ),
-    planned=at(
+    planned=field(
         lambda event: 0 if event.course is None else len(event.course.plan.rounds), "Rebalances of the plan.", COUNT
     ),
-    came=at(
+    came=field(
         lambda event: (
-            0 if event.course is None or event.course.comparison is None else len(event.course.comparison.seen)
+            0
+            if event.course is None or event.course.comparison is None
+            else len(event.course.comparison.recorded_pairs)
         ),
         "Rebalances that came so far.",
         COUNT,
     ),
-    next_at=at(
+    next_at=field(
         _time("next_ms"), "When the next rebalance is due, RFC 3339 in UTC; null: none is, or that is unknown.", _TIME
     ),
-    ends_at=at(_time("ends_ms"), "When the group is expected to have settled, RFC 3339 in UTC; null: unknown.", _TIME),
-    doubts=at(
+    ends_at=field(
+        _time("ends_ms"), "When the group is expected to have settled, RFC 3339 in UTC; null: unknown.", _TIME
+    ),
+    doubts=field(
         lambda event: () if event.course is None else event.course.doubts,
         "Why it is unknown whether the group has settled; empty: that is known.",
         list_of(TEXT),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
-from kstream_plan.answers.document import FORM, added, at, document
+from kstream_plan.answers.document import FORM, added, document, field
 from kstream_plan.documents.codec import NUMBER, TEXT, Codec, list_of, one_of, or_null, whole
 from kstream_plan.documents.records import Field
 from kstream_plan.model.note import Command
@@ -31,19 +31,19 @@ def _rate(path: str, description: str) -> Field:
         per_second = rate(course)
         return None if per_second is None else round(per_second, 3)
 
-    return at(rounded, description, _RATE)
+    return field(rounded, description, _RATE)
 
 
 def _time(path: str, description: str) -> Field:
     time_ms: Callable[[Any], int] = attrgetter(path)
-    return at(lambda course: format_time(time_ms(course)), description, _TIME)
+    return field(lambda course: format_time(time_ms(course)), description, _TIME)
 
 
 _WRITTEN = "Records written to the changelogs of the copies, per second."
 _PROGRESS: dict[str, Any] = {
-    "copies": whole(1).said("Pairs of instance and task in the rows."),
-    "lag": at("progress.lag", "Records behind at the end; null: unknown."),
-    "lag_before": at("progress.lag_before", "Records behind at the first report of each copy in this time."),
+    "copies": whole(1).described("Pairs of instance and task in the rows."),
+    "lag": field("progress.lag", "Records behind at the end; null: unknown."),
+    "lag_before": field("progress.lag_before", "Records behind at the first report of each copy in this time."),
     "written_per_second": _rate("progress.written_per_second", _WRITTEN),
     "restored_per_second": _rate("progress.restored_per_second", "Records that the copies restored, per second."),
     "at_least": added(list_of(one_of(FIGURES)), _AT_LEAST, get="progress.at_least"),
@@ -51,8 +51,8 @@ _PROGRESS: dict[str, Any] = {
 }
 _MOST_BEHIND: Codec[Any] = FORM.view(
     tuple,
-    task_id=at(lambda pair: pair[0], codec=TEXT),
-    growth=at(lambda pair: pair[1], "In records.", whole(None)),
+    task_id=field(lambda pair: pair[0], codec=TEXT),
+    growth=field(lambda pair: pair[1], "In records.", whole(None)),
 )
 _INSTANCE = FORM.view(
     InstanceCourse,
@@ -68,7 +68,7 @@ _INSTANCE = FORM.view(
 _TASK = FORM.view(
     TaskCourse,
     task_id="The task.",
-    copies=whole(1).said("Instances that have a copy."),
+    copies=whole(1).described("Instances that have a copy."),
     lag="For the copy that is furthest behind, among those whose lag is known; null: none.",
     written_per_second=_rate("written_per_second", _WRITTEN),
     at_least=added(list_of(one_of(["lag"])), _AT_LEAST),
@@ -87,13 +87,13 @@ HISTORY = document(
         get=lambda course: None if course.first_ms is None else format_time(course.first_ms),
     ),
     step_ms="How long one of the steps is.",
-    rows=whole(1).said("Lag rows in this time."),
+    rows=whole(1).described("Lag rows in this time."),
     **_PROGRESS,
     falls_behind="Whether one of its instances falls behind; null: one may.",
-    instances=list_of(_INSTANCE).said(
+    instances=list_of(_INSTANCE).described(
         "Instances that fall behind first, then those that may, each by how far they fell behind."
     ),
-    tasks=list_of(_TASK).said("By the rate of writes, the highest first."),
+    tasks=list_of(_TASK).described("By the rate of writes, the highest first."),
 )
 
 

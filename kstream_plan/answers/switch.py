@@ -5,39 +5,39 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kstream_plan.answers.document import FORM, added, at, document
+from kstream_plan.answers.document import FORM, added, document, field
 from kstream_plan.documents.codec import BOOLEAN, COUNT, TEXT, list_of, one_of, whole
 from kstream_plan.model.streams_group import BROKER_VERSIONS
 from kstream_plan.simulation.sessioned_answer import SessionedUpgrade, UpgradeRow
 from kstream_plan.simulation.switch_answer import Switch, SwitchRow, WithoutEffect
 
 _OF_SNAPSHOT: dict[str, Any] = {"group_at": "snapshot.state.group", "models_at": "models"}
-_STEPS = list_of(TEXT).said("What to do, in order, in words.")
+_STEPS = list_of(TEXT).described("What to do, in order, in words.")
 
 
-def _snapshot(answer: type) -> dict[str, Any]:
+def _snapshot(answer_type: type) -> dict[str, Any]:
     """Return the fields about the snapshot."""
     origin = FORM.view(
-        answer,
+        answer_type,
         snapshot_digest="Fingerprint of the group and its settings.",
-        generation=at("snapshot.state.generation"),
-        captured_at=at("snapshot.captured_at"),
+        generation=field("snapshot.state.generation"),
+        captured_at=field("snapshot.captured_at"),
     )
     group = FORM.view(
-        answer,
-        instances=at(lambda each: len(each.snapshot.state.group.instances), codec=COUNT),
-        tasks=at(lambda each: len(each.snapshot.state.group.tasks), codec=COUNT),
+        answer_type,
+        instances=field(lambda upgrade: len(upgrade.snapshot.state.group.instances), codec=COUNT),
+        tasks=field(lambda upgrade: len(upgrade.snapshot.state.group.tasks), codec=COUNT),
     )
     return {
-        "input": at(lambda each: each, "What was asked.", origin),
-        "group": added(group, "The group.", get=lambda each: each),
+        "input": field(lambda upgrade: upgrade, "What was asked.", origin),
+        "group": added(group, "The group.", get=lambda upgrade: upgrade),
     }
 
 
 _TRUE = replace(BOOLEAN, schema={"const": True})
 _DRAWS: dict[str, Any] = {
-    "draws": at("figures.draws", "Random simulations of the members' ids; 1 where nothing is random.", whole(1)),
-    "settled": at("figures.settled", "Number of random simulations that settle."),
+    "draws": field("figures.draws", "Random simulations of the members' ids; 1 where nothing is random.", whole(1)),
+    "settled": field("figures.settled", "Number of random simulations that settle."),
 }
 FORM.record(
     WithoutEffect, name="In Kafka's spelling.", value="The value.", is_set="Whether it differs from Kafka's default."
@@ -45,22 +45,22 @@ FORM.record(
 _SWITCH_ROW = FORM.view(
     SwitchRow,
     what="What happens: the switch itself; instances join; one is restarted; it crashes for good.",
-    standbys=whole(0, 2).said("For each stateful task, on this side."),
+    standbys=whole(0, 2).described("For each stateful task, on this side."),
     side="The protocol.",
     **_DRAWS,
-    rebalances=at("figures.rebalances", "For a streams group the number of targets that its broker computes."),
-    cold_handovers=at("figures.cold_handovers", "Tasks that restore before they run."),
-    restored_records=at("figures.restored_records", "Null: an end offset is unknown."),
-    slowest_restore_ms=at(
+    rebalances=field("figures.rebalances", "For a streams group the number of targets that its broker computes."),
+    cold_handovers=field("figures.cold_handovers", "Tasks that restore before they run."),
+    restored_records=field("figures.restored_records", "Null: an end offset is unknown."),
+    slowest_restore_ms=field(
         "figures.slowest_ms",
         "How long the slowest task that starts cold restores before it runs; null: unknown.",
     ),
-    max_paused_ms=at("figures.paused_ms", "Longest pause of a task, without what it restores before it runs."),
-    runs_ms=at(
+    max_paused_ms=field("figures.paused_ms", "Longest pause of a task, without what it restores before it runs."),
+    runs_ms=field(
         "figures.runs_ms",
         "When every task runs at its final owner, restores included; null: unknown, or it does not settle.",
     ),
-    at_least_ms=at("figures.at_least_ms", "The same as far as it is known, as at_least_is says."),
+    at_least_ms=field("figures.at_least_ms", "The same as far as it is known, as at_least_is says."),
     at_least_is=added(
         one_of(["least", "likely"]),
         "What at_least_ms is. least: the minimum; likely: when every task has its final owner, if each copy has caught "
@@ -75,17 +75,17 @@ SWITCH = document(
     title="upgrade --to streams",
     **_OF_SNAPSHOT,
     **_snapshot(Switch),
-    broker_version=one_of(BROKER_VERSIONS).said("The release of the brokers."),
-    offline=at(
+    broker_version=one_of(BROKER_VERSIONS).described("The release of the brokers."),
+    offline=field(
         lambda _switch: True, "No instance may run during the switch: no known release can do it otherwise.", _TRUE
     ),
     away_ms="How long nothing runs, until the instances start anew.",
-    restart_ms=whole(1).said("How long the bounced instance is down."),
-    joining=at("add", "How many instances join.", whole(1)),
+    restart_ms=whole(1).described("How long the bounced instance is down."),
+    joining=field("add", "How many instances join.", whole(1)),
     instance="The process id of the instance that is bounced and crashes: it runs the most.",
-    draws=whole(1).said("Random simulations behind a row at most."),
+    draws=whole(1).described("Random simulations behind a row at most."),
     without_effect="Settings of the application that have no effect in a streams group.",
-    rows=list_of(_SWITCH_ROW, 1).said("What happens, on either side."),
+    rows=list_of(_SWITCH_ROW, 1).described("What happens, on either side."),
     steps=_STEPS,
 )
 _UPGRADE_ROW = FORM.view(
@@ -93,14 +93,14 @@ _UPGRADE_ROW = FORM.view(
     what="upgrade: the rolling restart itself.",
     protocol="The protocol; for upgrade the one before it.",
     **_DRAWS,
-    rebalances=at("figures.rebalances"),
-    at_once=at(
+    rebalances=field("figures.rebalances"),
+    at_once=field(
         "figures.at_once",
         "Maximum of connectors and tasks that are paused at the same time, in the worst random simulation.",
     ),
-    longest_ms=at("figures.longest_ms", "Longest pause of one of them in total, in the worst random simulation."),
-    item_ms=at("figures.item_ms", "Sum of the pauses of all of them."),
-    takes_ms=at("figures.takes_ms", "Time until nothing follows."),
+    longest_ms=field("figures.longest_ms", "Longest pause of one of them in total, in the worst random simulation."),
+    item_ms=field("figures.item_ms", "Sum of the pauses of all of them."),
+    takes_ms=field("figures.takes_ms", "Time until nothing follows."),
 )
 SESSIONED = document(
     "sessioned",
@@ -109,13 +109,13 @@ SESSIONED = document(
     title="upgrade --to sessioned",
     **_OF_SNAPSHOT,
     **_snapshot(SessionedUpgrade),
-    protocol=one_of(["eager", "compatible"]).said("The current protocol."),
-    restart_ms=whole(1).said("How long each worker is down."),
+    protocol=one_of(["eager", "compatible"]).described("The current protocol."),
+    restart_ms=whole(1).described("How long each worker is down."),
     pause_ms="From the return of one worker until the next one stops.",
-    joining=at("add", "Number of workers that join in rows of join.", whole(1)),
+    joining=field("add", "Number of workers that join in rows of join.", whole(1)),
     worker="Member id of the worker that is restarted and killed: it runs the most, apart from the leader.",
     leader="Member id of the leader; null: unknown.",
-    draws=whole(1).said("Random simulations behind a row at most."),
-    rows=list_of(_UPGRADE_ROW).said("What happens, by either protocol."),
+    draws=whole(1).described("Random simulations behind a row at most."),
+    rows=list_of(_UPGRADE_ROW).described("What happens, by either protocol."),
     steps=_STEPS,
 )

@@ -68,7 +68,7 @@ def _flat(step: Mapping[str, Any]) -> dict[str, Any]:
 def _alternatives(alternatives: Outcomes) -> pa.Table:
     import pyarrow as pa  # noqa: PLC0415 - takes its time
 
-    rows, document = [], COMPARE.codec.written(alternatives)
+    rows, document = [], COMPARE.codec.to_json(alternatives)
     assert isinstance(document, dict)
     outcomes: Any = document["outcomes"]
     for outcome in outcomes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kstream_plan.answers.document import FORM, NOTES, at, document
+from kstream_plan.answers.document import FORM, NOTES, document, field
 from kstream_plan.assignors.planned.target_file import Slot, TargetFile
 from kstream_plan.designs.classic import MODELS
 from kstream_plan.documents.codec import COUNT, TEXT, list_of, one_of, or_null
@@ -24,7 +24,7 @@ FORM.record(
 _FILE = FORM.view(
     TargetFile,
     plan="Id of the plan, in every line of the log of the class that follows the file.",
-    expires=at(lambda file: format_time(file.expires_ms), "When it stops to count, RFC 3339 in UTC.", TEXT),
+    expires=field(lambda file: format_time(file.expires_ms), "When it stops to count, RFC 3339 in UTC.", TEXT),
     waits_for_more="Whether instances beyond the slots get nothing; else the file does not count with them.",
     warmups="Copies beside the wanted ones at once, at most.",
     probe_ms="Time until the next decision while anything waits.",
@@ -33,15 +33,15 @@ _FILE = FORM.view(
 )
 _SIMULATED = FORM.view(
     Plan,
-    duration_ms=at("summary.duration_ms"),
-    duration_is=at("summary.duration_is"),
-    rebalances=at("summary.rebalances"),
-    moves=at("summary.moves", "Stateful tasks whose owning instance differs at the end."),
+    duration_ms=field("summary.duration_ms"),
+    duration_is=field("summary.duration_is"),
+    rebalances=field("summary.rebalances"),
+    moves=field("summary.moves", "Stateful tasks whose owning instance differs at the end."),
 )
 
 
-def _of_export(name: str, missing: Any = None) -> Any:
-    return lambda answer: missing if answer.export is None else getattr(answer.export, name)
+def _of_export(name: str, default: Any = None) -> Any:
+    return lambda answer: default if answer.export is None else getattr(answer.export, name)
 
 
 EXPORT_TARGET = document(
@@ -52,16 +52,18 @@ EXPORT_TARGET = document(
     models_at=lambda _answer: MODELS,
     answer="",
     path="The file.",
-    reasons=list_of(TEXT).said("Every reason why no file was written; none if one was."),
-    file=at(_of_export("file"), "What is in it; null: it was not written.", or_null(_FILE)),
-    simulated=at(_of_export("simulated"), "What it leads to; null: that was not simulated.", or_null(_SIMULATED)),
-    unsimulated=at(_of_export("unsimulated", ""), "Why not; empty if it was.", TEXT),
-    in_batches=at(
-        _of_export("is_grouped", missing=False), "Whether tasks warm up for one instance after another.", FORM.of(bool)
+    reasons=list_of(TEXT).described("Every reason why no file was written; none if one was."),
+    file=field(_of_export("file"), "What is in it; null: it was not written.", or_null(_FILE)),
+    simulated=field(_of_export("simulated"), "What it leads to; null: that was not simulated.", or_null(_SIMULATED)),
+    unsimulated=field(_of_export("unsimulated", ""), "Why not; empty if it was.", TEXT),
+    in_batches=field(
+        _of_export("is_grouped", default=False),
+        "Whether tasks warm up for one instance after another.",
+        FORM.codec_of(bool),
     ),
 )
 FORM.record(
-    Seated, name="The slot's name in the file.", process_id=or_null(TEXT).said("Who has it; null: it is empty.")
+    Seated, name="The slot's name in the file.", process_id=or_null(TEXT).described("Who has it; null: it is empty.")
 )
 CHECK_TARGET = document(
     "check-target",
@@ -71,17 +73,17 @@ CHECK_TARGET = document(
     models_at=lambda _answer: MODELS,
     answer="",
     path="The file.",
-    refusal=or_null(one_of(REFUSALS)).said("Code for which the file does not count; null: it does."),
+    refusal=or_null(one_of(REFUSALS)).described("Code for which the file does not count; null: it does."),
     plan="Id of the plan in the file; null where it does not count.",
-    expires=at(
+    expires=field(
         lambda check: None if check.expires_ms is None else format_time(check.expires_ms),
         "Until when it counts, RFC 3339 in UTC; null where it does not.",
         or_null(TEXT),
     ),
-    slots=list_of(FORM.of(Seated)).said("In the order of the file."),
-    unseated=list_of(TEXT).said("Instances without a slot."),
-    moving=COUNT.said("Stateful tasks that change their owner."),
-    waiting=COUNT.said("Tasks that have to warm up first."),
-    standbys_waiting=COUNT.said("Standbys that have to."),
-    doubts=NOTES.said("Why the answer is unknown."),
+    slots=list_of(FORM.codec_of(Seated)).described("In the order of the file."),
+    unseated=list_of(TEXT).described("Instances without a slot."),
+    moving=COUNT.described("Stateful tasks that change their owner."),
+    waiting=COUNT.described("Tasks that have to warm up first."),
+    standbys_waiting=COUNT.described("Standbys that have to."),
+    doubts=NOTES.described("Why the answer is unknown."),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from kstream_plan.answers.document import FORM, added, at, document
+from kstream_plan.answers.document import FORM, added, document, field
 from kstream_plan.designs.classic import MODELS
 from kstream_plan.documents.codec import TEXT, list_of, one_of, or_null, whole
 from kstream_plan.protocols.interleavings import Action
@@ -29,18 +29,21 @@ def _events(wrong: TwoOwners) -> Iterator[_Event]:
 
 FORM.record(
     Restart,
-    bounce=whole(1, 2).said("Number of the rolling bounce."),
+    bounce=whole(1, 2).described("Number of the rolling bounce."),
     protocols="What its consumers list afterwards.",
-    group_protocol=one_of(["eager", "mixed", "cooperative"]).said("What the group follows afterwards."),
+    group_protocol=one_of(["eager", "mixed", "cooperative"]).described("What the group follows afterwards."),
     cooperative_consumers="Consumers that keep their tasks through a rebalance by then.",
 )
-_PLACE: dict[str, Any] = {"process_id": at(itemgetter(0), codec=TEXT), "consumer_id": at(itemgetter(1), codec=TEXT)}
+_PLACE: dict[str, Any] = {
+    "process_id": field(itemgetter(0), codec=TEXT),
+    "consumer_id": field(itemgetter(1), codec=TEXT),
+}
 _PLACES = list_of(FORM.view(tuple, ref="consumer", **_PLACE))
-_REFUSED = FORM.view(tuple, **_PLACE, reason=at(itemgetter(2), "Why.", TEXT))
+_REFUSED = FORM.view(tuple, **_PLACE, reason=field(itemgetter(2), "Why.", TEXT))
 _ONE_BOUNCE = FORM.view(
     TwoOwners,
     task_id="The task that gets two owners.",
-    events=at(
+    events=field(
         lambda wrong: list(_events(wrong)),
         "The steps, in order.",
         list_of(FORM.record(_Event, action="What it does.", owned="After the step.")),
@@ -53,13 +56,13 @@ UPGRADE = document(
     group_at="group",
     models_at=lambda _answer: MODELS,
     restarts="In order; none if the group is cooperative already.",
-    cannot_mix=list_of(_REFUSED).said("Consumers that cannot take part."),
+    cannot_mix=list_of(_REFUSED).described("Consumers that cannot take part."),
     untold=added(_PLACES, "Consumers whose protocols are not in the snapshot; they count as eager."),
     split=added(
         _PLACES,
         "Consumers that list cooperative only while others do not list it at all: tasks may have two owners already.",
     ),
-    one_bounce=or_null(_ONE_BOUNCE).said(
+    one_bounce=or_null(_ONE_BOUNCE).described(
         "The shortest order of steps in which a single bounce gives a task two owners; null if none is known."
     ),
 )

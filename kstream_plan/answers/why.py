@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kstream_plan.answers.document import FORM, INPUT, added, at, document
+from kstream_plan.answers.document import FORM, INPUT, added, document, field
 from kstream_plan.documents.codec import ABSENT, BOOLEAN, COUNT, NUMBER, TEXT, WHOLE, Codec, mapping_of, or_null, whole
 from kstream_plan.documents.records import Field
 from kstream_plan.model import WorkId
@@ -34,17 +34,17 @@ FORM.record(
     owner="Process id of the instance that runs the task meanwhile; null: none.",
     destination="Process id of the instance that holds the copy.",
     to_run="Whether the task is to run there, not only to have a standby there.",
-    lag=or_null(WHOLE).said("Records behind; null: unknown."),
+    lag=or_null(WHOLE).described("Records behind; null: unknown."),
     lag_is="How `lag` is known; whole: nothing was reported, so it is all of the state.",
-    lag_at_ms=_TIME_MS.said("When it was so; null: nothing was reported."),
-    since_ms=_TIME_MS.said("Since when the copy is assigned; null: unknown."),
-    restore_rate=_RATE.said("Records per second that the instance restores; null: unknown."),
-    shared_by=whole(1).said("Number of copies of that instance that share the rate."),
-    ready_ms=_TIME_MS.said("When the copy is caught up at that rate; null: unknown, or never."),
+    lag_at_ms=_TIME_MS.described("When it was so; null: nothing was reported."),
+    since_ms=_TIME_MS.described("Since when the copy is assigned; null: unknown."),
+    restore_rate=_RATE.described("Records per second that the instance restores; null: unknown."),
+    shared_by=whole(1).described("Number of copies of that instance that share the rate."),
+    ready_ms=_TIME_MS.described("When the copy is caught up at that rate; null: unknown, or never."),
     ready_is="What `ready_ms` is, or why there is none.",
     needed_rate="Records per second that the instance has to restore for this copy to be caught up at the next probe, "
     "where that is unknown.",
-    decided_round=_ROUND.said("The round of the plan that decides for the copy; null: none does."),
+    decided_round=_ROUND.described("The round of the plan that decides for the copy; null: none does."),
     decided_ms="When that is.",
     takes_over_ms="When the task then starts there; null: not within this plan.",
     no_closer_ms=added(
@@ -66,7 +66,7 @@ FORM.record(
     least_duration_ms=added("The least that it takes; null: unknown."),
     most_duration_ms=added("The most that it takes; null: unknown."),
     most_cold_handovers=added("The most cold starts that there may be; null: unknown."),
-    may_not_settle=Field(BOOLEAN, "Whether it settles in the likely outcome, and not in another one.", missing=False),
+    may_not_settle=Field(BOOLEAN, "Whether it settles in the likely outcome, and not in another one.", default=False),
 )
 FORM.record(
     Probing,
@@ -106,7 +106,7 @@ FORM.record(
     Rebalances,
     "What the rebalances are for.",
     ref="rebalances",
-    by_trigger=replace(_BY_TRIGGER, schema={**_BY_TRIGGER.schema, "propertyNames": {"enum": list(Trigger)}}).said(
+    by_trigger=replace(_BY_TRIGGER, schema={**_BY_TRIGGER.schema, "propertyNames": {"enum": list(Trigger)}}).described(
         "How many rebalances each trigger starts."
     ),
     for_state="Follow-ups that stateful tasks need.",
@@ -129,32 +129,32 @@ FORM.record(
 FORM.record(
     Reason,
     code="As in a plan.",
-    lag=or_null(WHOLE).said("Lag in records of the copy that decided; -2: it is the running active, -3: unknown."),
+    lag=or_null(WHOLE).described("Lag in records of the copy that decided; -2: it is the running active, -3: unknown."),
     limit="acceptable.recovery.lag.",
-    other_lag=or_null(WHOLE).said("Lag of the copy that it was compared with."),
+    other_lag=or_null(WHOLE).described("Lag of the copy that it was compared with."),
 )
 
 
-def _own(name: str, codec: Codec[Any], description: str) -> Field:
+def _step_field(name: str, codec: Codec[Any], description: str) -> Field:
     """Return a field that only some kinds of steps have."""
-    return Field(codec, description, lambda step: getattr(step, name, ABSENT), missing=ABSENT, left_out=True)
+    return Field(codec, description, lambda step: getattr(step, name, ABSENT), default=ABSENT, left_out=True)
 
 
 _STEP = FORM.view(
     object,
     "A step as in plans: see their schema.",
-    kind=at("kind", "As in a plan.", TEXT),
-    task_id=at("task_id", codec=FORM.of(WorkId)),
-    from__=_own("from_", or_null(FORM.of(Seat)), "The former owner; null: none."),
-    to=_own("to", FORM.of(Seat), "The new owner."),
-    caught_up=_own("caught_up", BOOLEAN, "Whether the copy it starts on has caught up."),
-    restore_records=_own("restore_records", or_null(COUNT), "Records to restore first; null: unknown."),
-    reason=at("reason", "Why, with the numbers that decided.", FORM.of(Reason)),
+    kind=field("kind", "As in a plan.", TEXT),
+    task_id=field("task_id", codec=FORM.codec_of(WorkId)),
+    from__=_step_field("from_", or_null(FORM.codec_of(Seat)), "The former owner; null: none."),
+    to=_step_field("to", FORM.codec_of(Seat), "The new owner."),
+    caught_up=_step_field("caught_up", BOOLEAN, "Whether the copy it starts on has caught up."),
+    restore_records=_step_field("restore_records", or_null(COUNT), "Records to restore first; null: unknown."),
+    reason=field("reason", "Why, with the numbers that decided.", FORM.codec_of(Reason)),
 )
 FORM.record(
     TaskStep,
     ref="step",
-    round_number=whole(1).said("Number of the rebalance."),
+    round_number=whole(1).described("Number of the rebalance."),
     trigger="What started it.",
     step=_STEP,
 )
@@ -175,7 +175,7 @@ FORM.record(
     "Why the instance in question does not run more.",
     ref="instance",
     why="Why the instance does not run more.",
-    threads=whole(1).said("Number of its threads."),
+    threads=whole(1).described("Number of its threads."),
     now="Tasks that it runs.",
     stateful="Those among them with state.",
     copies="Copies that it keeps.",
@@ -193,10 +193,10 @@ WHY = document(
     Why,
     "Why a group does what it does",
     details="Times are milliseconds from when the plan begins: now, or when the replayed decision was made. ",
-    input=at("plan", "What the plan behind the answers was made from.", INPUT),
-    verdict=at("plan.verdict.kind", "How the plan behind the answers ends."),
-    duration_ms=at("plan.summary.duration_ms", "How long that plan takes."),
-    duration_is=at("plan.summary.duration_is", "What that time is: see the schema of plans."),
+    input=field("plan", "What the plan behind the answers was made from.", INPUT),
+    verdict=field("plan.verdict.kind", "How the plan behind the answers ends."),
+    duration_ms=field("plan.summary.duration_ms", "How long that plan takes."),
+    duration_is=field("plan.summary.duration_is", "What that time is: see the schema of plans."),
     floor_ms=added(
         "The shortest possible time, if copies restore at once; null: the restore rate is known.",
         get="plan.summary.floor_ms",

@@ -46,40 +46,40 @@ def outcome_name(outcome: SameOutcome) -> str:
     return printable(settings_text([alternative.changes for alternative in outcome.alternatives]))
 
 
-def compare_remarks(alike: Sequence[SameOutcome]) -> Remarks:
+def compare_remarks(outcomes: Sequence[SameOutcome]) -> Remarks:
     """Return the warnings, notes and assumptions of all alternatives, each once, with the alternatives they are of.
 
     A line that several have in other words stands once for each of them: it is not the same. Numbers that differ
     stand in one note.
     """
     owners_by_kind: tuple[dict[Note, list[str]], ...] = ({}, {}, {})
-    names, stateless_moves = [outcome_name(outcome) for outcome in alike], []
-    for name, outcome in zip(names, alike, strict=True):
-        activities = events(outcome.one.plan)
+    names, stateless_moves = [outcome_name(outcome) for outcome in outcomes], []
+    for name, outcome in zip(names, outcomes, strict=True):
+        activities = events(outcome.alternative.plan)
         stateless_moves.append(totals(activities).stateless_at_probes)
         for owners, notes in zip(
-            owners_by_kind, remarks(outcome.one.plan, activities, outcome.one.draws)[:3], strict=True
+            owners_by_kind, remarks(outcome.alternative.plan, activities, outcome.alternative.draws)[:3], strict=True
         ):
             for note in dict.fromkeys(notes):
                 owners.setdefault(note, []).append(name)
     _in_one_note(owners_by_kind[1], STATELESS_MOVES, "Moves of stateless tasks at probes", names, stateless_moves)
     warnings, notes, assumptions = (
-        tuple(_of_alternatives(note, owners[note], len(alike)) for note in owners) for owners in owners_by_kind
+        tuple(_of_alternatives(note, owners[note], len(outcomes)) for note in owners) for owners in owners_by_kind
     )
-    assumptions += tuple(_in_force_at_once(alike))
-    return Remarks((*_safety_warnings(alike), *warnings), notes, assumptions, tuple(next_command(alike)))
+    assumptions += tuple(_in_force_at_once(outcomes))
+    return Remarks((*_safety_warnings(outcomes), *warnings), notes, assumptions, tuple(next_command(outcomes)))
 
 
-def _in_force_at_once(alike: Sequence[SameOutcome]) -> Iterator[Note]:
+def _in_force_at_once(outcomes: Sequence[SameOutcome]) -> Iterator[Note]:
     """Yield that settings are planned as if they held from the beginning, where instances restart to get them."""
-    first = alike[0].one
-    if len(alike) > 1 and first.plan.design != "streams" and any("." in change.name for change in first.changes):
+    first = outcomes[0].alternative
+    if len(outcomes) > 1 and first.plan.design != "streams" and any("." in change.name for change in first.changes):
         yield Note("settings-at-once", SETTINGS_IN_FORCE)
 
 
-def _safety_warnings(alike: Sequence[SameOutcome]) -> Iterator[Note]:
+def _safety_warnings(outcomes: Sequence[SameOutcome]) -> Iterator[Note]:
     """Yield what each setting is there for whose purpose is safety, where it differs."""
-    for change in alike[0].one.changes if len(alike) > 1 else ():
+    for change in outcomes[0].alternative.changes if len(outcomes) > 1 else ():
         if change.name in _SAFETY:
             yield Note("safety-setting", f"{change.name} is there for safety: {_SAFETY[change.name]}")
 

@@ -28,18 +28,19 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlternativeFigures:
-    """What one alternative comes to.
+    """The figures of one alternative.
 
-    A range has the figure of the draw that is shown, which a plan of it alone has, and the least and the most of all
-    draws and of what is unknown of the one shown. ``relief_ms``: the busiest instance runs fewer tasks than at first
-    from then on (``None``: it never does); ``most_restores_begun``: copies that begin to restore in one rebalance;
-    ``most_state_records``: what the fullest instance holds copies of, in records (``None``: an end offset is unknown).
-    These three are of the draw that is shown.
+    A range has the figure of the random simulation that is shown, and the least and the most of all random simulations
+    and of what is unknown of the one shown. If the others are unknown, all figures are those of the one shown.
 
-    ``pauses`` are all standstills of tasks, which last for ``paused_task_ms`` together. Of a Connect group connectors
-    are counted apart, in ``paused_connector_ms``; ``stopped`` and ``started`` are the items that rebalances stop and
-    start, each time. (Of other groups these are ``None``; where nobody knows the other draws, all are those of the one
-    that is shown.)
+    relief_ms: when the busiest instance begins to run fewer tasks than at first, as shown; ``None``: never.
+    most_restores_begun: the most copies that begin to restore in one rebalance, as shown.
+    most_state_records: records in the copies of the fullest instance, as shown; ``None``: an end offset is unknown.
+    pauses: the number of pauses of tasks.
+    paused_task_ms: how long they last together.
+    paused_connector_ms: the same of the connectors of a Connect group, counted apart; ``None``: another group.
+    stopped: connectors and tasks that rebalances stop, each time; ``None``: no Connect group.
+    started: connectors and tasks that rebalances start, each time; ``None``: no Connect group.
     """
 
     settled: int
@@ -74,11 +75,15 @@ class AlternativeFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alternative:
-    """One of several: what is otherwise in it, and what it comes to; ``draws``: ``None`` if nothing is random.
+    """One of several alternatives.
 
-    ``drawn_ms``: how long each draw takes, in their order, where the same draws are there of other alternatives; empty
-    if they are not. ``kept``: it keeps to the policy (``None``: nobody gave one); ``broken`` names the rules that it
-    breaks or may break, ``maybe_broken`` those that it may break.
+    changes: what differs in it.
+    draws: the random simulations; ``None``: nothing is random.
+    figures: what it comes to.
+    drawn_ms: how long each random simulation takes, if the other alternatives have the same ones; else empty.
+    keeps_policy: whether it keeps to the policy; ``None``: there is none.
+    broken_rules: the rules that it breaks or may break.
+    maybe_broken_rules: those of them that it may break.
     """
 
     changes: tuple[Change, ...]
@@ -86,9 +91,9 @@ class Alternative:
     draws: Draws | None
     figures: AlternativeFigures
     drawn_ms: tuple[int, ...] = ()
-    kept: bool | None = None
-    broken: tuple[str, ...] = ()
-    maybe_broken: tuple[str, ...] = ()
+    keeps_policy: bool | None = None
+    broken_rules: tuple[str, ...] = ()
+    maybe_broken_rules: tuple[str, ...] = ()
 
     @property
     def is_known(self) -> bool:
@@ -107,7 +112,7 @@ class Alternative:
 
     @property
     def settles(self) -> bool:
-        """Whether it settles, in every draw and whatever nobody knows; not surely where not all of that was played."""
+        """Whether it settles in every random simulation and whatever is unknown; all of that has to be simulated."""
         of_all = 1 if self.draws is None else self.draws.number
         return self.figures.settled == of_all and self.plan.tells_ends and settles_surely(self.plan, self.draws)
 
@@ -126,7 +131,7 @@ class SameOutcome(NamedTuple):
     fastest: bool
 
     @property
-    def one(self) -> Alternative:
+    def alternative(self) -> Alternative:
         """The first of them, for what they have in common."""
         return self.alternatives[0]
 
@@ -141,13 +146,15 @@ class Outcomes(tuple[SameOutcome, ...], InNotebooks):
     @property
     def first(self) -> Plan:
         """The plan of the first alternative."""
-        return self[0].one.plan
+        return self[0].alternative.plan
 
 
 def alternative_figures(plan: Plan, draws: Draws | None, stops: Sequence[Stops] = ()) -> AlternativeFigures:
     """Count what a plan, and the draws that it stands for, come to; ``stops`` are those of every draw, if known."""
     columns = zip(stops_of(plan), *stops, strict=True)
-    pauses, task_ms, connector_ms, stopped, started = (Range(column[0], min(column), max(column)) for column in columns)
+    pauses, task_ms, connector_ms, stop_count, start_count = (
+        Range(column[0], min(column), max(column)) for column in columns
+    )
     figure = partial(range_of, plan, draws=draws)
     workers = plan.is_of_workers
     return AlternativeFigures(
@@ -167,25 +174,25 @@ def alternative_figures(plan: Plan, draws: Draws | None, stops: Sequence[Stops] 
         pauses=pauses,
         paused_task_ms=task_ms if workers else Range(task_ms.median, *plan.ends("paused_task_ms", *task_ms)),
         paused_connector_ms=connector_ms if workers else None,
-        stopped=stopped if workers else None,
-        started=started if workers else None,
+        stopped=stop_count if workers else None,
+        started=start_count if workers else None,
     )
 
 
 def beside_each_other(alternatives: Sequence[Alternative]) -> Outcomes:
-    """Fold what comes to the same, those that keep to the policy first, and mark the fastest that may be taken.
+    """Group alternatives with equal outcomes, those that keep to the policy first; mark the fastest acceptable ones.
 
-    What warns of something else does not come to the same, nor what may pause a task for longer.
+    Outcomes with other warnings, or with another longest pause, are not equal.
 
-    What may be taken settles in every draw, whatever nobody knows, in a time of which not only the least is known,
-    keeps to the policy, if there is one, and has instances for all the standbys that it asks for. The best of it has
-    the fewest cold starts in its worst draw, and of these it is balanced first, in the draw that is shown; of a single
-    plan whose time hangs on what nobody knows the worse end counts. Marked is, beside it, what has as few
-    of them and times that overlap with those of the best, unless it is slower in each of the same draws: which of these
-    is faster, chance may have decided. Of Connect groups it is the time of tasks that nobody runs that counts instead.
-    Where all come to the same nothing is marked.
+    An acceptable alternative settles in every random simulation whatever is unknown, has more than a lower bound of its
+    time, keeps to the policy if there is one, and has instances for all its standbys. The best one has the fewest cold
+    starts in its worst random simulation; of these it is balanced first in the one that is shown. For a single plan
+    whose time depends on something unknown, the worse end counts. Others are marked with it if they have as few cold
+    starts and their times overlap with those of the best, unless they are slower in each of the same random
+    simulations: the difference may be chance. For Connect groups the time of unassigned tasks counts instead. If all
+    outcomes are equal, none is marked.
     """
-    folded: dict[tuple[object, ...], list[Alternative]] = {}
+    alternatives_by_outcome: dict[tuple[object, ...], list[Alternative]] = {}
     for alternative in alternatives:
         key = (
             alternative.figures,
@@ -194,26 +201,26 @@ def beside_each_other(alternatives: Sequence[Alternative]) -> Outcomes:
             alternative.plan.verdict.kind,
             alternative.settles,
             alternative.is_known,
-            alternative.kept,
-            alternative.broken,
-            alternative.maybe_broken,
+            alternative.keeps_policy,
+            alternative.broken_rules,
+            alternative.maybe_broken_rules,
         )
-        folded.setdefault(key, []).append(alternative)
-    groups = sorted(folded.values(), key=lambda group: group[0].kept is False)
+        alternatives_by_outcome.setdefault(key, []).append(alternative)
+    groups = sorted(alternatives_by_outcome.values(), key=lambda group: group[0].keeps_policy is False)
     may_be = (group[0] for group in groups if group[0].settles and group[0].is_known and not group[0].is_short)
-    allowed = [alternative for alternative in may_be if alternative.kept is not False]
+    allowed = [alternative for alternative in may_be if alternative.keeps_policy is not False]
     best = min(allowed, key=_speed, default=None) if len(groups) > 1 else None
     return Outcomes(SameOutcome(tuple(group), group[0] in allowed and _is_as_fast(group[0], best)) for group in groups)
 
 
 def _warnings(plan: Plan) -> frozenset[tuple[str, tuple[str, ...]]]:
-    """Return what a plan warns of, and of which tasks and instances; what is only good to know is left out."""
+    """Return the codes of a plan's warnings with their tasks and instances; mere notes are left out."""
     return frozenset((note.code, note.subjects) for note in plan.warnings if note.code not in NOTE_CODES)
 
 
-def fastest(alike: Sequence[SameOutcome]) -> list[SameOutcome]:
+def fastest(outcomes: Sequence[SameOutcome]) -> list[SameOutcome]:
     """Return those that are marked, the best first."""
-    return sorted((outcome for outcome in alike if outcome.fastest), key=lambda outcome: _speed(outcome.one))
+    return sorted((outcome for outcome in outcomes if outcome.fastest), key=lambda outcome: _speed(outcome.alternative))
 
 
 def _speed(alternative: Alternative) -> tuple[int, ...]:
@@ -229,12 +236,19 @@ def _speed(alternative: Alternative) -> tuple[int, ...]:
     return alternative.figures.cold_handovers.most, likely_ms, alternative.figures.balanced_ms.most
 
 
-def draw_by_draw(one: Alternative, other: Alternative) -> DrawByDraw | None:
+def draw_by_draw(alternative: Alternative, rival: Alternative) -> DrawByDraw | None:
     """Compare two alternatives in the same draws; ``None`` if there are none, or more is unknown than what is drawn."""
-    if not one.drawn_ms or len(one.drawn_ms) != len(other.drawn_ms) or not (_is_drawn(one) and _is_drawn(other)):
+    if (
+        not alternative.drawn_ms
+        or len(alternative.drawn_ms) != len(rival.drawn_ms)
+        or not (_is_drawn(alternative) and _is_drawn(rival))
+    ):
         return None
-    pairs = list(zip(one.drawn_ms, other.drawn_ms, strict=True))
-    return DrawByDraw(sum(this < that for this, that in pairs), sum(this > that for this, that in pairs))
+    pairs = list(zip(alternative.drawn_ms, rival.drawn_ms, strict=True))
+    return DrawByDraw(
+        sum(duration_ms < rival_ms for duration_ms, rival_ms in pairs),
+        sum(duration_ms > rival_ms for duration_ms, rival_ms in pairs),
+    )
 
 
 def _is_drawn(alternative: Alternative) -> bool:
@@ -249,8 +263,8 @@ def _is_as_fast(alternative: Alternative, best: Alternative | None) -> bool:
         return alternative.figures.paused_task_ms.least <= best.figures.paused_task_ms.most
     if best is None or alternative.figures.cold_handovers.most != best.figures.cold_handovers.most:
         return False
-    beside = draw_by_draw(alternative, best)
-    always_slower = beside is not None and beside.slower == len(alternative.drawn_ms)
+    comparison = draw_by_draw(alternative, best)
+    always_slower = comparison is not None and comparison.slower == len(alternative.drawn_ms)
     return alternative.figures.balanced_ms.least <= best.figures.balanced_ms.most and not always_slower
 
 

@@ -21,14 +21,16 @@ NO_LAGS = "no-lags"
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """One of the two: what every consumer holds, by consumer index, and what is known beside it.
+    """One of the two sides of a comparison.
 
-    ``copies`` are what the instances report (by task index), ``None`` where lags are not known, as in a plan.
-    ``newcomers`` are the processes that have only just come and take part from the next generation on.
-    ``stopping`` are the consumers that stop everything before a rebalance. ``decided`` is the decision that led here,
-    with what it withheld, if it is known; ``holdings`` is what came of it. ``models`` are the releases whose behaviour
-    led here, if it was planned. ``measured`` says of how many copies the lag was measured, and when, if any was.
-    ``next_decision`` is the generation that a snapshot's decision leads to; what it moves is no part of the side.
+    holdings: what every consumer holds, by consumer index; it is what came of ``decided_holdings``.
+    stopping: the consumers that stop everything before a rebalance.
+    copies: what the instances report, by task index; ``None``: lags are unknown, as in a plan.
+    newcomers: the processes that have only just joined and take part from the next generation on.
+    decided_holdings: the decision that led here, with what it withheld; ``None``: unknown.
+    models: the releases whose behaviour led here; ``None``: it was not planned.
+    lag_coverage: of how many copies the lag was measured, and when; ``None``: of none.
+    next_decision: the generation that a snapshot's decision leads to; what it moves is no part of the side.
     """
 
     group: Group
@@ -39,9 +41,9 @@ class Side:
     captured_at: str | None = None
     copies: Sequence[tuple[Copy, ...]] | None = None
     newcomers: frozenset[str] = frozenset()
-    decided: tuple[Holding, ...] | None = None
+    decided_holdings: tuple[Holding, ...] | None = None
     models: str | None = None
-    measured: str | None = None
+    lag_coverage: str | None = None
     next_decision: int | None = None
 
     @property
@@ -69,9 +71,11 @@ class Side:
 class Start(NamedTuple):
     """What a task starts from on its new instance.
 
-    ``within``: its state there is within ``limit`` (``acceptable.recovery.lag``); ``held``: as an assigned copy, not
-    left over. ``lag`` as reported (Kafka's markers included), ``None`` if not known. ``restore_records``: what has to
-    be restored there for the move, before it or after; ``None`` if not known.
+    within: its state there is within ``limit``.
+    held: the instance had an assigned copy, not left-over state.
+    lag: as reported, with Kafka's markers; ``None``: unknown.
+    limit: ``acceptable.recovery.lag``.
+    restore_records: what has to be restored there for the move, before it or after; ``None``: unknown.
     """
 
     within: bool
@@ -85,20 +89,23 @@ class Start(NamedTuple):
 class Between:
     """What is known of the way from one side to the other.
 
-    ``starts``: the last start of each task on another instance; ``restored``: records of the copies placed, by task
-    and process (``None``: not known); ``pauses_ms``: how long each task stood still in all (``None``: not known, as
-    where a generation of a history is missing). ``seen``: that is what happened, by its own times, and
-    ``restore_records`` what all copies restored on the way (``None``: not known); since when the tasks stood still is
-    not told that are in ``left``: their instance had gone. ``detours``: the tasks with state that started on more than
-    one instance.
+    starts: the last start of each task on another instance.
+    restore_records_by_copy: records of the copies placed, by task and process; ``None``: unknown.
+    pauses_ms: how long each task paused in all; ``None``: unknown, as where a generation of a history is missing.
+    is_history: this is what happened, by its own times.
+    restore_records: what all copies restored on the way, of a history; ``None``: unknown.
+    unknown_pauses: tasks whose instance had left, so that it is unknown since when they paused.
+    detours: the tasks with state that started on more than one instance.
     """
 
     starts: Mapping[WorkId, Start] = field(default_factory=lambda: MappingProxyType({}))
-    restored: Mapping[tuple[WorkId, str], int | None] = field(default_factory=lambda: MappingProxyType({}))
+    restore_records_by_copy: Mapping[tuple[WorkId, str], int | None] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
     pauses_ms: Mapping[WorkId, int] | None = None
-    seen: bool = False
+    is_history: bool = False
     restore_records: int | None = None
-    left: tuple[str, ...] = ()
+    unknown_pauses: tuple[str, ...] = ()
     detours: tuple[WorkId, ...] = ()
 
 
@@ -107,7 +114,7 @@ class TaskClass(StrEnum):
 
     NEW = "new"
     GONE = "gone"
-    #: Somebody ran it, nobody does.
+    #: It had an owner and is unassigned.
     ORPHANED = "orphaned"
     #: The new owner held a copy of it, within ``acceptable.recovery.lag``.
     PROMOTED = "promoted"
@@ -147,7 +154,7 @@ class CopyChange(NamedTuple):
 
 
 class TaskChange(NamedTuple):
-    """One task: the class of its active role, its owner before and after, its copies, and how long it stands still."""
+    """One task: the class of its active role, its owner before and after, its copies, and how long it pauses."""
 
     task_id: WorkId
     kind: TaskClass
@@ -196,20 +203,22 @@ class Skew(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """The sums. ``tasks`` are those on either side, ``moved`` those that one instance ran and another runs.
+    """The sums.
 
-    ``started`` are those that nobody ran, withheld ones for instance, and somebody runs.
-    ``restore_records`` is ``None`` if not known of all, and what was restored on the way if that was seen; ``pause_ms``
-    the pause over all tasks, ``floor`` if a cold start makes one longer by what it restores, or since when one stood
-    still is not told (nor is it by snapshots of Connect groups, where all may wait for minutes), ``seen`` if it is what
-    happened, else an ``estimate``.
+    tasks: those on either side.
+    moved_tasks: those that one instance ran and another runs.
+    started_tasks: those that were unassigned, withheld ones for instance, and have an owner.
+    restore_records: records to restore, or restored on the way if a history shows that; ``None``: unknown.
+    pause_ms: the sum of the pauses of all tasks.
+    pause_is: ``floor`` if a cold start makes a pause longer by what it restores, or a pause is unknown (as by snapshots
+        of Connect groups, where all may wait for minutes); ``seen`` if a history shows it; else ``estimate``.
     """
 
     tasks: int
     classes: Mapping[TaskClass, int]
     copies: Mapping[CopyChangeKind, int]
-    moved: int
-    started: int
+    moved_tasks: int
+    started_tasks: int
     moved_share: float
     restore_records: int | None
     pause_ms: int
@@ -222,8 +231,8 @@ class Totals:
 class Comparison:
     """What changed from ``old`` to ``new``; a task that is not in ``tasks`` stayed, and so did its copies.
 
-    ``untold`` generations lie between the two of which nothing is known: what a start restored, and how long tasks
-    stood still, happened in them. ``seen``: what happened on the way is told by the times of a history.
+    untold: the number of unknown generations between the two: restores and pauses in them are unknown too.
+    is_history: what happened on the way is known by the times of a history.
     """
 
     old: Side
@@ -233,7 +242,7 @@ class Comparison:
     totals: Totals
     remarks: Remarks
     untold: int = 0
-    seen: bool = False
+    is_history: bool = False
 
     @cached_property
     def group(self) -> Group:
@@ -253,7 +262,7 @@ class Comparison:
             group.tasks[task].task_id: Seat(
                 group.instances[group.instance_of[consumer]].process_id, group.consumer_ids[consumer], Role.ACTIVE
             )
-            for consumer, (target, holding) in enumerate(zip(side.decided or (), side.holdings, strict=False))
+            for consumer, (target, holding) in enumerate(zip(side.decided_holdings or (), side.holdings, strict=False))
             for task in set(target.active).difference(holding.active)
         }
 
@@ -271,9 +280,10 @@ class Comparison:
 
     @cached_property
     def unassigned_on_both(self) -> int:
-        """How many tasks of both sides nobody runs on either."""
+        """How many tasks of both sides are unassigned on either."""
         sides = [
-            (side.group, {task for held in side.holdings for task in held.active}) for side in (self.old, self.new)
+            (side.group, {task for holding in side.holdings for task in holding.active})
+            for side in (self.old, self.new)
         ]
         idle = [
             {group.tasks[task].task_id for task in range(len(group.tasks)) if task not in run} for group, run in sides
@@ -289,9 +299,9 @@ class Comparison:
 
     @property
     def cold_starts(self) -> tuple[int, int]:
-        """The least and the most tasks whose last start was cold: where generations are not told, none up to all."""
+        """The least and the most tasks whose last start was cold: from none to all if generations are missing."""
         cold = self.totals.classes[TaskClass.COLD]
-        return (0, sum(of.start is not None for of in self.tasks)) if self.untold else (cold, cold)
+        return (0, sum(change.start is not None for change in self.tasks)) if self.untold else (cold, cold)
 
     @property
     def gap(self) -> str:

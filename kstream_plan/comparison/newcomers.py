@@ -1,4 +1,4 @@
-"""Pairs made-up members with those that came: by static id, tags, host, then by what they were given."""
+"""Pairs the made-up members of a plan with real ones: by static id, tags, host, then by their tasks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import count
 
-from kstream_plan.comparison.decided import Tasks, said_in, seen_in
+from kstream_plan.comparison.decided import Tasks, planned_decision, recorded_decision
 from kstream_plan.comparison.said_and_happened import Recorded
 from kstream_plan.model import Instance
 from kstream_plan.plans import MemberJoined, Plan
@@ -16,11 +16,11 @@ _UUID_SUFFIX = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 
 _NOTHING: Tasks = (frozenset(), frozenset())
 
-#: What each process was given, generation by generation.
-_Given = Sequence[Mapping[str, Tasks]]
+#: The tasks of each process, generation by generation.
+_TasksByGeneration = Sequence[Mapping[str, Tasks]]
 
 
-def names_of_newcomers(plan: Plan, happened: Sequence[Recorded]) -> dict[str, str]:
+def names_of_newcomers(plan: Plan, generations: Sequence[Recorded]) -> dict[str, str]:
     """Return recorded process id → the plan's, for members whose ids the plan could only make up.
 
     The pair that has most in common comes first: static ids, then client tags, then the host, then the number of
@@ -28,23 +28,26 @@ def names_of_newcomers(plan: Plan, happened: Sequence[Recorded]) -> dict[str, st
     """
     recorded = {
         instance.process_id: instance
-        for generation in happened
+        for generation in generations
         for instance in generation.snapshot.state.group.instances
     }
-    joined = [step.process_id for rnd in plan.rounds for step in rnd.member_steps if isinstance(step, MemberJoined)]
-    planned = [plan.group.instances[plan.group.instance_index[name]] for name in dict.fromkeys(joined)]
-    planned = [instance for instance in planned if instance.process_id not in recorded]
-    came = [instance for name, instance in recorded.items() if name not in plan.group.instance_index]
-    if not planned or not came:
+    joined_ids = [step.process_id for rnd in plan.rounds for step in rnd.member_steps if isinstance(step, MemberJoined)]
+    plan_newcomers = [plan.group.instances[plan.group.instance_index[name]] for name in dict.fromkeys(joined_ids)]
+    plan_newcomers = [instance for instance in plan_newcomers if instance.process_id not in recorded]
+    group_newcomers = [instance for name, instance in recorded.items() if name not in plan.group.instance_index]
+    if not plan_newcomers or not group_newcomers:
         return {}
-    said = [
-        said_in(plan, rnd, has_withheld=generation.has_withheld).by_instance
-        for rnd, generation in zip(plan.rounds, happened, strict=False)
+    plan_tasks = [
+        planned_decision(plan, rnd, has_withheld=generation.has_withheld).by_instance
+        for rnd, generation in zip(plan.rounds, generations, strict=False)
     ]
-    seen = [seen_in(generation).by_instance for generation in happened[: len(plan.rounds)]]
+    group_tasks = [recorded_decision(generation).by_instance for generation in generations[: len(plan.rounds)]]
     pairs = sorted(
-        ((mine, theirs) for mine in planned for theirs in came),
-        key=lambda pair: (*_identity(*pair), *_given(said, seen, pair[0].process_id, pair[1].process_id)),
+        ((mine, theirs) for mine in plan_newcomers for theirs in group_newcomers),
+        key=lambda pair: (
+            *_identity(*pair),
+            *_assignment_distance(plan_tasks, group_tasks, pair[0].process_id, pair[1].process_id),
+        ),
     )
     names: dict[str, str] = {}
     paired = set[str]()
@@ -56,7 +59,7 @@ def names_of_newcomers(plan: Plan, happened: Sequence[Recorded]) -> dict[str, st
 
 
 def _identity(mine: Instance, theirs: Instance) -> tuple[int, int, bool]:
-    """Return how far two are the same by what they are called: less is better."""
+    """Return how well the names of two instances match: less is better."""
     static = len(_static_ids(mine) & _static_ids(theirs))
     tags = len({*mine.client_tags} & {*theirs.client_tags})
     return -static, -tags, mine.host is None or mine.host != theirs.host
@@ -64,15 +67,21 @@ def _identity(mine: Instance, theirs: Instance) -> tuple[int, int, bool]:
 
 def _static_ids(instance: Instance) -> set[str]:
     """Return the static ids of the threads, from their member ids too: a log has no others."""
-    told = {of.group_instance_id for of in instance.consumers if of.group_instance_id is not None}
-    return told | {_UUID_SUFFIX.sub("", of.consumer_id) for of in instance.consumers}
+    static_ids = {
+        consumer.group_instance_id for consumer in instance.consumers if consumer.group_instance_id is not None
+    }
+    return static_ids | {_UUID_SUFFIX.sub("", consumer.consumer_id) for consumer in instance.consumers}
 
 
-def _given(said: _Given, seen: _Given, mine: str, theirs: str) -> tuple[int, int]:
-    """Return for how many generations two were given the same, negative, and how many tasks differ then."""
-    for number, (before, after) in zip(count(), zip(said, seen, strict=True)):
-        same = before.get(mine, _NOTHING), after.get(theirs, _NOTHING)
-        differing = sum(len(here ^ there) for here, there in zip(*same, strict=True))
+def _assignment_distance(
+    plan_tasks: _TasksByGeneration, group_tasks: _TasksByGeneration, mine: str, theirs: str
+) -> tuple[int, int]:
+    """Return the number of generations with equal tasks, negative, and how many tasks differ in the next one."""
+    for number, (plan_tasks_by_id, group_tasks_by_id) in zip(count(), zip(plan_tasks, group_tasks, strict=True)):
+        pair_tasks = plan_tasks_by_id.get(mine, _NOTHING), group_tasks_by_id.get(theirs, _NOTHING)
+        differing = sum(
+            len(plan_task_ids ^ group_task_ids) for plan_task_ids, group_task_ids in zip(*pair_tasks, strict=True)
+        )
         if differing:
             return -number, differing
-    return -len(said), 0
+    return -len(plan_tasks), 0

@@ -20,10 +20,10 @@ _OWN_OPTIONS = (
 _MAX_LEARNERS = "max_learners"
 
 
-def next_command(alike: Sequence[SameOutcome]) -> Iterator[Note]:
+def next_command(outcomes: Sequence[SameOutcome]) -> Iterator[Note]:
     """Yield the command that shows the fastest alternative in full; the first one, if none is, and it may be taken."""
-    alternative = (fastest(alike) or alike)[0].one
-    if alternative.kept is False:
+    alternative = (fastest(outcomes) or outcomes)[0].alternative
+    if alternative.keeps_policy is False:
         return
     changes, change = alternative.changes, change_option(alternative.plan)
     names = [change.name.replace(".", "_") for change in changes]
@@ -31,14 +31,14 @@ def next_command(alike: Sequence[SameOutcome]) -> Iterator[Note]:
         if changes[0].value.isprintable():
             yield Note("in-full", f"kstream-plan show {shlex.quote(changes[0].value)}")
     elif change is not None and {*names} <= {*CONFIG_NAMES, "assignor", "design", "protocol", _MAX_LEARNERS}:
-        words = " ".join(filter(None, (change_words(one, changes) for one in changes)))
+        words = " ".join(filter(None, (change_words(setting, changes) for setting in changes)))
         command = "simulate-scaleout" if change else "assign"
         yield Note("in-full", f"kstream-plan {command} SNAPSHOT{change} {words}")
 
 
 def change_words(change: Change, changes: Sequence[Change]) -> str:
     """Return the option that gives what varies; empty: that of another change gives it, too."""
-    name, values = change.name.replace(".", "_"), {other.name: other.value for other in changes}
+    name, values = change.name.replace(".", "_"), {setting.name: setting.value for setting in changes}
     design, learners = values.get("design", "learner"), values.get("max.learners")
     if name == _MAX_LEARNERS:
         return f"--design learner:max.learners={learners}" if design == "learner" else ""

@@ -41,13 +41,13 @@ def protocol_view(old: Side, new: Side) -> ProtocolView:
     else what it holds.
     """
     stopping = new.stopping
-    claimed = _actives(old)
-    owned = [
-        frozenset[WorkId]() if consumer in stopping else claimed.get(key, frozenset())
+    claimed_tasks = _actives(old)
+    owned_tasks = [
+        frozenset[WorkId]() if consumer in stopping else claimed_tasks.get(key, frozenset())
         for consumer, key in enumerate(_consumers(new.group))
     ]
-    decided = new.holdings if new.decided is None else new.decided
-    view = leader_view(owned, [_task_ids(new.group, held.active) for held in decided])
+    decided_holdings = new.holdings if new.decided_holdings is None else new.decided_holdings
+    view = leader_view(owned_tasks, [_task_ids(new.group, holding.active) for holding in decided_holdings])
     return ProtocolView(
         maybe_revoking=_sorted(view.maybe_revoking),
         ready_to_migrate=_sorted(view.ready_to_migrate),
@@ -62,12 +62,14 @@ def protocol_view(old: Side, new: Side) -> ProtocolView:
 
 
 def _consumers(group: Group) -> list[tuple[str, str]]:
-    return [(of.process_id, consumer.consumer_id) for of in group.instances for consumer in of.consumers]
+    return [
+        (instance.process_id, consumer.consumer_id) for instance in group.instances for consumer in instance.consumers
+    ]
 
 
 def _actives(side: Side) -> dict[tuple[str, str], frozenset[WorkId]]:
-    held = (_task_ids(side.group, of.active) for of in side.holdings)
-    return dict(zip(_consumers(side.group), held, strict=True))
+    active_task_ids = (_task_ids(side.group, holding.active) for holding in side.holdings)
+    return dict(zip(_consumers(side.group), active_task_ids, strict=True))
 
 
 def _task_ids(group: Group, tasks: Iterable[int]) -> frozenset[WorkId]:

@@ -1,4 +1,4 @@
-"""A plan beside what the group then did: generation by generation, what came as said, and what differs first."""
+"""A plan beside what the group then did: generation by generation, what came as planned, and what differs first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kstream_plan.plans import Plan, Round
 
 
 class Likeness(StrEnum):
-    """How far a generation came as said."""
+    """How far a generation came as planned."""
 
     #: Thread by thread.
     AS_SAID = "as-said"
@@ -26,8 +26,8 @@ class Likeness(StrEnum):
     NOT_SEEN = "not-seen"
 
     @property
-    def came(self) -> bool:
-        """Whether it came as said, by instance."""
+    def is_as_planned(self) -> bool:
+        """Whether it came as planned, by instance."""
         return self in (Likeness.AS_SAID, Likeness.OTHER_THREADS)
 
 
@@ -36,7 +36,7 @@ class DifferenceCause(StrEnum):
 
     #: Others took part than the plan has, or something happened that the plan does not have.
     ANOTHER_MEMBER = "another-member"
-    #: A follow-up came later, or earlier, than said, so that it found other lags.
+    #: A follow-up came later, or earlier, than planned, so that it found other lags.
     LATE_FOLLOW_UP = "late-follow-up"
     #: A copy was further behind, or less far, than the plan has it.
     RATE = "rate"
@@ -51,12 +51,14 @@ class DifferenceCause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A generation as recorded: what was reported for it and what was decided, ``at_ms`` since 1970.
+    """A generation as recorded.
 
-    ``snapshot.decision`` has the decision; ``trigger`` is in the words of :class:`~kstream_plan.plans.Trigger`.
-    ``plan`` is the id of the plan whose target file was followed, ``without_plan`` the code that says why none was:
-    both are ``None`` where another class decided. ``has_withheld``: whether the decision tells who gets what is
-    withheld, as logs do and brokers do not.
+    snapshot: what was reported for it; its ``decision`` is what was decided.
+    at_ms: when, since 1970.
+    trigger: in the words of :class:`~kstream_plan.plans.Trigger`.
+    plan: the id of the plan whose target file was followed; ``None``: none was.
+    without_plan: the code of why no target file was followed; ``None`` also if another class decided.
+    has_withheld: whether the decision has the new owners of withheld tasks: logs have them, brokers do not.
     """
 
     snapshot: Snapshot
@@ -69,24 +71,24 @@ class Recorded:
     @classmethod
     def from_holdings(cls, snapshot: Snapshot, at_ms: int, trigger: str | None = None) -> Recorded:
         """Return a generation that is known by what its members hold, as Connect's are and those of streams groups."""
-        given = KnownDecision(generation=snapshot.state.generation, consumers=tuple(snapshot.state.holdings))
-        return cls(replace(snapshot, decision=given), at_ms, trigger, has_withheld=False)
+        decision = KnownDecision(generation=snapshot.state.generation, consumers=tuple(snapshot.state.holdings))
+        return cls(replace(snapshot, decision=decision), at_ms, trigger, has_withheld=False)
 
     @property
-    def settled(self) -> bool:
-        """Whether the leader did not want to look again; a follow-up may still be due."""
+    def has_settled(self) -> bool:
+        """Whether the leader schedules no probe; a follow-up may still be due."""
         return self.snapshot.decision is not None and self.snapshot.decision.probing_rebalance is False
 
 
 class HeldBy(NamedTuple):
-    """Who runs a task and who has copies of it, by process id, in order."""
+    """The process ids of a task's owner and of the instances with its copies, in order."""
 
     active: str | None
     copies: tuple[str, ...]
 
 
 class TaskDifference(NamedTuple):
-    """A task that was decided otherwise than said; process ids are those of the plan where it has the instance."""
+    """A task that was decided otherwise than planned; process ids are the plan's where it has the instance."""
 
     task_id: WorkId
     said: HeldBy
@@ -95,10 +97,13 @@ class TaskDifference(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationPair:
-    """The plan's round and the group's generation of the same place, counted from 1; ``None``: there is none.
+    """A round of the plan and the generation of the group at the same place, with times on the plan's clock.
 
-    Times are on the plan's clock. ``members_said`` and ``members_seen`` are the process ids of who takes part on that
-    side alone.
+    number: the place, from 1.
+    said: the plan's round; ``None``: the plan has none.
+    seen: the group's generation; ``None``: the group had none.
+    members_said: process ids of the members in the plan alone.
+    members_seen: process ids of the members in the group alone.
     """
 
     number: int
@@ -112,7 +117,7 @@ class GenerationPair:
 
     @property
     def late_ms(self) -> int | None:
-        """How much later than said it came."""
+        """How much later than planned it came."""
         return None if self.said is None or self.seen_ms is None else self.seen_ms - self.said.at_ms
 
 
@@ -128,10 +133,12 @@ class CopyEvidence(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstDifference:
-    """The first generation that did not come as said by instance, or else by thread, and what it comes from.
+    """The first generation that did not come as planned by instance, or else by thread, and the cause.
 
-    ``since_said_ms`` and ``since_seen_ms``: the time since the generation before, as said and as seen; ``copy``: the
-    lag that tells; ``threads_differ_from``: the first generation whose threads were others.
+    since_said_ms: the planned time since the generation before.
+    since_seen_ms: the same as recorded.
+    copy: the copy whose lag is the evidence.
+    threads_differ_from: the number of the first generation whose threads differ.
     """
 
     pair: GenerationPair
@@ -146,11 +153,11 @@ class FirstDifference:
 class SaidAndHappened:
     """A plan beside a history.
 
-    ``group`` has the plan's members, and those that only the history has. ``starts_ms`` is when the plan's clock was 0,
-    since 1970: when the event happened, or, ``assumed``, so that the first generations are at the same time.
-    ``elsewhere`` are the tasks that somebody else runs at the end than the plan says; ``None``: the history ends
-    before the plan does. ``later`` is how many generations of the history are not looked at: those after both had
-    ended.
+    group: the plan's members, and those that only the history has.
+    starts_ms: when the plan's clock was 0, since 1970.
+    assumed: ``starts_ms`` is assumed, so that the first generations are at the same time.
+    misplaced_tasks: the tasks with another owner at the end than planned; ``None``: the history ends before the plan.
+    later: the number of generations left out of the history, after both had ended.
     """
 
     plan: Plan
@@ -159,50 +166,50 @@ class SaidAndHappened:
     assumed: bool
     pairs: tuple[GenerationPair, ...]
     first: FirstDifference | None
-    elsewhere: tuple[TaskDifference, ...] | None
+    misplaced_tasks: tuple[TaskDifference, ...] | None
     later: int
 
     @property
-    def said(self) -> int:
+    def planned_count(self) -> int:
         """How many generations the plan has."""
         return len(self.plan.rounds)
 
     @property
-    def seen(self) -> tuple[GenerationPair, ...]:
+    def recorded_pairs(self) -> tuple[GenerationPair, ...]:
         """The generations that the group had."""
         return tuple(pair for pair in self.pairs if pair.seen is not None)
 
     @property
-    def came(self) -> int:
-        """How many generations came as said, by instance."""
-        return sum(pair.likeness.came for pair in self.pairs)
+    def as_planned_count(self) -> int:
+        """How many generations came as planned, by instance."""
+        return sum(pair.likeness.is_as_planned for pair in self.pairs)
 
     @property
-    def came_by_thread(self) -> int:
-        """How many came as said, thread by thread."""
+    def as_planned_by_thread_count(self) -> int:
+        """How many generations came as planned, thread by thread."""
         return sum(pair.likeness is Likeness.AS_SAID for pair in self.pairs)
 
     @property
     def alike(self) -> bool:
-        """Whether every generation came as said, by instance, and there was no other one."""
-        return self.came == len(self.pairs)
+        """Whether every generation came as planned, by instance, and there was no other one."""
+        return self.as_planned_count == len(self.pairs)
 
     @property
     def ends_early(self) -> bool:
-        """Whether all came as said, as far as the history goes, which may begin later or end earlier than the plan."""
-        rest = (pair.likeness is Likeness.NOT_SEEN for pair in self.pairs if not pair.likeness.came)
-        return not self.elsewhere and all(rest)
+        """Whether all came as planned as far as the history goes; it may begin later or end earlier than the plan."""
+        rest = (pair.likeness is Likeness.NOT_SEEN for pair in self.pairs if not pair.likeness.is_as_planned)
+        return not self.misplaced_tasks and all(rest)
 
     @property
     def remarks(self) -> Remarks:
         """The remarks beside the figures."""
-        notes, assumptions = list[Note](_notes_of_files(self.seen)), list[Note]()
+        notes, assumptions = list[Note](_notes_of_files(self.recorded_pairs)), list[Note]()
         if self.later:
             subject, verb = count(self.later, "later rebalance"), "is" if self.later == 1 else "are"
             message = f"{subject} of the history, started by something else, {verb} left out"
             notes.append(Note("later-generations", f"{message}; --to POINT includes those up to it"))
         if self.assumed:
-            first = self.seen[0].number
+            first = self.recorded_pairs[0].number
             subject = "The first rebalance" if first == 1 else f"The history begins with rebalance {first:,}, which"
             message = f"{subject} is assumed to come at its planned time"
             assumptions.append(Note("start-assumed", f"{message}; --from TIME says when the event happened"))
@@ -211,18 +218,18 @@ class SaidAndHappened:
 
 def _notes_of_files(pairs: Sequence[GenerationPair]) -> Iterator[Note]:
     """Yield which decisions followed no target file, or those of several plans."""
-    without, by_plan, by_another = dict[str, list[int]](), dict[str, list[int]](), list[int]()
+    numbers_by_code, by_plan, by_another = dict[str, list[int]](), dict[str, list[int]](), list[int]()
     for pair in pairs:
         assert pair.seen is not None
         if pair.seen.without_plan is not None:
-            without.setdefault(pair.seen.without_plan, []).append(pair.number)
+            numbers_by_code.setdefault(pair.seen.without_plan, []).append(pair.number)
         elif pair.seen.plan is not None:
             by_plan.setdefault(pair.seen.plan, []).append(pair.number)
         else:
             by_another.append(pair.number)
-    for code, numbers in without.items():
+    for code, numbers in numbers_by_code.items():
         yield Note("decided-without-file", f"{_rebalances(numbers)} decided without the target file: {code}")
-    if by_another and (without or by_plan):
+    if by_another and (numbers_by_code or by_plan):
         message = f"{_rebalances(by_another)} decided by a class that follows no target file"
         yield Note("decided-by-another-class", f"{message}: its leader was without task.assignor.class")
     other_plans = sorted({pair.seen.plan for pair in pairs if pair.seen and pair.seen.plan and not _follows_it(pair)})

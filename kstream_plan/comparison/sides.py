@@ -56,7 +56,7 @@ def snapshot_side(snapshot: Snapshot) -> Side:
         captured_at=snapshot.captured_at,
         copies=state.copies,
         newcomers=frozenset(state.group.instances[index].process_id for index in newcomers(state)),
-        measured=None if snapshot.coverage is None else snapshot.coverage.told(snapshot.known_until_ms),
+        lag_coverage=None if snapshot.coverage is None else snapshot.coverage.told(snapshot.known_until_ms),
         next_decision=None if snapshot.decision is None else snapshot.decision.generation,
     )
 
@@ -64,7 +64,7 @@ def snapshot_side(snapshot: Snapshot) -> Side:
 def plan_side(plan: Plan, number: int | None = None) -> Side:
     """Return a plan after round ``number`` (default: its last one; 0: as it begins) as a side.
 
-    Who joins in the very next round has only just come; who joins later is not there yet.
+    An instance that joins in the next round is a newcomer; one that joins later is left out.
 
     Raises:
         IndexError: the plan has no such round.
@@ -80,44 +80,48 @@ def plan_side(plan: Plan, number: int | None = None) -> Side:
         config=plan.config,
         generation=plan.generation if rnd is None else rnd.generation,
         captured_at=plan.captured_at if rnd is None else None,
-        decided=None if rnd is None else tuple(rnd.decided),
+        decided_holdings=None if rnd is None else tuple(rnd.decided),
         models=plan.models,
     )
-    joining, gone = _joining(plan, number), _gone(plan, number)
-    later = {process_id for process_id, at in joining.items() if at > number + 1}
-    there = without(side, later | (gone - joining.keys()))
-    return replace(there, newcomers=frozenset(joining.keys() - later))
+    first_rounds, departed_ids = _first_rounds(plan, number), _departed_ids(plan, number)
+    later = {process_id for process_id, first_round in first_rounds.items() if first_round > number + 1}
+    side_of_members = without_instances(side, later | (departed_ids - first_rounds.keys()))
+    return replace(side_of_members, newcomers=frozenset(first_rounds.keys() - later))
 
 
-def _joining(plan: Plan, number: int) -> dict[str, int]:
-    """Return who is no member after round ``number`` and will be one, and from which round on."""
-    found: dict[str, tuple[bool, int]] = {}
+def _first_rounds(plan: Plan, number: int) -> dict[str, int]:
+    """Return the instances that join after round ``number``, each with the round in which it does."""
+    next_steps: dict[str, tuple[bool, int]] = {}
     for rnd in plan.rounds[number:]:
         for step in rnd.member_steps:
-            found.setdefault(step.process_id, (isinstance(step, MemberJoined), rnd.number))
-    return {process_id: at for process_id, (joins, at) in found.items() if joins}
+            next_steps.setdefault(step.process_id, (isinstance(step, MemberJoined), rnd.number))
+    return {process_id: round_number for process_id, (joins, round_number) in next_steps.items() if joins}
 
 
-def _gone(plan: Plan, number: int) -> set[str]:
-    """Return who was a member and is none any more after round ``number``."""
-    found = {step.process_id: isinstance(step, MemberLeft) for rnd in plan.rounds[:number] for step in rnd.member_steps}
-    return {process_id for process_id, left in found.items() if left}
+def _departed_ids(plan: Plan, number: int) -> set[str]:
+    """Return the instances that have left by round ``number``."""
+    departures = {
+        step.process_id: isinstance(step, MemberLeft) for rnd in plan.rounds[:number] for step in rnd.member_steps
+    }
+    return {process_id for process_id, has_left in departures.items() if has_left}
 
 
-def without(side: Side, process_ids: set[str]) -> Side:
+def without_instances(side: Side, process_ids: set[str]) -> Side:
     """Leave out instances that are not members then and hold nothing, and what they report."""
     group = side.group
-    kept = [index for index, instance in enumerate(group.instances) if instance.process_id not in process_ids]
-    consumers = [consumer for index in kept for consumer in group.consumers_of[index]]
-    place = {index: new for new, index in enumerate(kept)}
+    member_indexes = [index for index, instance in enumerate(group.instances) if instance.process_id not in process_ids]
+    consumers = [consumer for index in member_indexes for consumer in group.consumers_of[index]]
+    place = {index: new for new, index in enumerate(member_indexes)}
     return replace(
         side,
-        group=Group(group.application_id, group.tasks, tuple(group.instances[index] for index in kept)),
+        group=Group(group.application_id, group.tasks, tuple(group.instances[index] for index in member_indexes)),
         holdings=tuple(side.holdings[consumer] for consumer in consumers),
         stopping=frozenset(index for index, consumer in enumerate(consumers) if consumer in side.stopping),
         copies=None if side.copies is None else [_of_instances(copies, place) for copies in side.copies],
         newcomers=side.newcomers - process_ids,
-        decided=None if side.decided is None else tuple(side.decided[consumer] for consumer in consumers),
+        decided_holdings=None
+        if side.decided_holdings is None
+        else tuple(side.decided_holdings[consumer] for consumer in consumers),
     )
 
 
@@ -130,36 +134,37 @@ def _of_instances(copies: Sequence[Copy], place: Mapping[int, int]) -> tuple[Cop
 def starts_at(old: Side, plan: Plan) -> bool:
     """Whether a plan begins with what the members hold on a side, so that it tells the way from there."""
     first = plan_side(plan, 0)
-    return old.group.task_index.keys() == first.group.task_index.keys() and _held(old) == _held(first)
+    has_same_tasks = old.group.task_index.keys() == first.group.task_index.keys()
+    return has_same_tasks and _tasks_by_consumer(old) == _tasks_by_consumer(first)
 
 
-def are_rivals(one: Plan, other: Plan) -> bool:
+def are_rivals(plan: Plan, rival: Plan) -> bool:
     """Whether two plans that are not the same begin with the same snapshot."""
-    same = _origin(one) == _origin(other)
-    return same and one != other and starts_at(plan_side(one, 0), other)
+    is_same_snapshot = _origin(plan) == _origin(rival)
+    return is_same_snapshot and plan != rival and starts_at(plan_side(plan, 0), rival)
 
 
 def _origin(plan: Plan) -> tuple[object, ...]:
-    """Return when the snapshot of a plan was taken, and what was written by then."""
+    """Return when the snapshot of a plan was taken, and the end offsets at that time."""
     ends = {task.task_id: task.end_offset_sum for task in plan.group.tasks if task.end_offset_known}
     return plan.captured_at, plan.generation, ends
 
 
-def _held(side: Side) -> dict[str, list[list[WorkId]]]:
-    """Consumer id → the tasks it holds, by role; without those that hold nothing."""
+def _tasks_by_consumer(side: Side) -> dict[str, list[list[WorkId]]]:
+    """Return consumer id → the tasks it holds, by role; without consumers that hold nothing."""
     return {
-        consumer_id: [[side.group.tasks[task].task_id for task in role] for role in held]
-        for consumer_id, held in zip(side.group.consumer_ids, side.holdings, strict=True)
-        if any(held)
+        consumer_id: [[side.group.tasks[task].task_id for task in role] for role in holding]
+        for consumer_id, holding in zip(side.group.consumer_ids, side.holdings, strict=True)
+        if any(holding)
     }
 
 
 def plan_course(plan: Plan, first: int, last: int) -> Between:
     """Return what a plan tells of the way from after round ``first`` to after round ``last``."""
     rounds, limit = plan.rounds[first:last], plan.config.acceptable_recovery_lag
-    restored: dict[tuple[WorkId, str], int | None] = {}
+    restore_records_by_copy: dict[tuple[WorkId, str], int | None] = {}
     left_over: dict[tuple[WorkId, str], int | None] = {}
-    held = held_copies(plan_side(plan, first))
+    copies = held_copies(plan_side(plan, first))
     starts: dict[WorkId, Start] = {}
     detours: dict[WorkId, None] = {}
     for step in (step for rnd in rounds for step in rnd.steps):
@@ -168,23 +173,25 @@ def plan_course(plan: Plan, first: int, last: int) -> Between:
         key = step.task_id, step.to.process_id
         match step:
             case Place(from_=None):
-                restored[key] = step.restore_records
-                held.add(key)
+                restore_records_by_copy[key] = step.restore_records
+                copies.add(key)
             case Withhold(reason=Reason(lag=lag)):
                 left_over[key] = None if lag == UNKNOWN else lag
             case KeepTemporary(from_=None):
-                restored[key] = left_over.get(key)
+                restore_records_by_copy[key] = left_over.get(key)
             case Place() | Demote() | KeepTemporary():
-                held.add(key)
+                copies.add(key)
             case ThreadMove(to=Seat(role=Role.ACTIVE)):
                 starts.setdefault(step.task_id, Start(True, True, LATEST, limit, 0))
             case HandOver() | Promote():
-                warm, cold = restored.get(key, 0), 0 if step.caught_up else step.restore_records
+                warm, cold = restore_records_by_copy.get(key, 0), 0 if step.caught_up else step.restore_records
                 needs = None if warm is None or cold is None else warm + cold
-                is_held = isinstance(step, Promote) or key in held
+                is_held = isinstance(step, Promote) or key in copies
                 earlier, task = starts.get(step.task_id), plan.group.tasks[plan.group.task_index[step.task_id]]
                 if task.stateful and earlier is not None and earlier.lag != LATEST:
                     detours[step.task_id] = None
                 starts[step.task_id] = Start(step.caught_up, is_held, step.reason.lag, limit, needs)
     pauses_ms = plan.paused_ms_between(first, last)
-    return Between(starts=starts, restored=restored, pauses_ms=pauses_ms, detours=tuple(detours))
+    return Between(
+        starts=starts, restore_records_by_copy=restore_records_by_copy, pauses_ms=pauses_ms, detours=tuple(detours)
+    )

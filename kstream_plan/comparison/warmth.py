@@ -14,7 +14,7 @@ from kstream_plan.plans import Seat
 
 class _Reported(NamedTuple):
     lag: int | None
-    held: bool
+    has_copy: bool
 
 
 class Evidence:
@@ -25,7 +25,7 @@ class Evidence:
         self._limit = new.config.acceptable_recovery_lag
         self._stopping = _consumer_names(old.group, old.stopping)
         self._staying = {instance.process_id for instance in new.group.instances}
-        self._held = held_copies(old) if old.copies is None else set()
+        self._old_copies = held_copies(old) if old.copies is None else set()
         self._guessed: list[WorkId] = []
         #: Connectors and tasks of Kafka Connect start from no state, and wait for minutes, which snapshots do not tell.
         self.of_workers = new.config.scheduled_rebalance_max_delay_ms is not None
@@ -36,22 +36,22 @@ class Evidence:
 
     def start(self, task_id: WorkId, process_id: str) -> Start:
         """Return what a stateful task starts from on its new instance."""
-        known = self._course.starts.get(task_id)
-        if known is not None:
-            return known
-        lag, held = self._reported(task_id, process_id)
+        recorded_start = self._course.starts.get(task_id)
+        if recorded_start is not None:
+            return recorded_start
+        lag, had_copy = self._reported(task_id, process_id)
         restores = self.restores(task_id, process_id)
         if self._old.copies is None:
             self._guessed.append(task_id)
-            return Start(held or restores == 0, held, None, self._limit, 0 if held else restores)
+            return Start(had_copy or restores == 0, had_copy, None, self._limit, 0 if had_copy else restores)
         assert lag is not None
-        within = restores == 0 or is_caught_up(lag, self._limit)
-        return Start(within, held, lag, self._limit, restores)
+        is_within_limit = restores == 0 or is_caught_up(lag, self._limit)
+        return Start(is_within_limit, had_copy, lag, self._limit, restores)
 
     def restores(self, task_id: WorkId, process_id: str) -> int | None:
         """Return what an instance lacks of a task's state, in records; ``None`` if the end offset is not known."""
-        if (task_id, process_id) in self._course.restored:
-            return self._course.restored[task_id, process_id]
+        if (task_id, process_id) in self._course.restore_records_by_copy:
+            return self._course.restore_records_by_copy[task_id, process_id]
         task = self._new.group.tasks[self._new.group.task_index[task_id]]
         lag, _ = self._reported(task_id, process_id)
         if lag is not None and lag < 0:
@@ -60,26 +60,26 @@ class Evidence:
             lag = task.end_offset_sum
         return lag if task.end_offset_known or not lag else None
 
-    def pause_ms(self, task_id: WorkId, from_: Seat | None, kind: TaskClass) -> int:
+    def pause_ms(self, task_id: WorkId, old_owner: Seat | None, kind: TaskClass) -> int:
         """Return the expected pause: from revoking to handing over, or until it is noticed that the owner is gone."""
         if self._course.pauses_ms is not None:
             return self._course.pauses_ms.get(task_id, 0)
-        if from_ is None or self.of_workers or kind in (TaskClass.NEW, TaskClass.GONE):
+        if old_owner is None or self.of_workers or kind in (TaskClass.NEW, TaskClass.GONE):
             return 0
-        if from_.process_id not in self._staying:
+        if old_owner.process_id not in self._staying:
             return self._new.config.session_timeout_ms
-        stops = kind is not TaskClass.STAYED or (from_.process_id, from_.consumer_id) in self._stopping
+        stops = kind is not TaskClass.STAYED or (old_owner.process_id, old_owner.consumer_id) in self._stopping
         return self._new.config.heartbeat_interval_ms if stops else 0
 
     def remarks(self, changes: Sequence[TaskChange]) -> Remarks:
         """Return how sure the starts are that were asked for, ``changes`` being all of them."""
         warnings, assumptions = list[Note](), list[Note]()
-        if left := self._course.left:
+        if unknown_pauses := self._course.unknown_pauses:
             message = "It is unknown since when tasks paused whose instance had gone, and no pause counts that"
-            warnings.append(Note("left-before", f"{message}: {name_list(left)}", left))
-        if guessed := tuple(map(str, self._guessed)):
+            warnings.append(Note("left-before", f"{message}: {name_list(unknown_pauses)}", unknown_pauses))
+        if guessed_ids := tuple(map(str, self._guessed)):
             message = "Lags are unknown: a copy that was held counts as caught up, everything else as cold"
-            assumptions.append(Note(NO_LAGS, f"{message}: {name_list(guessed)}", guessed))
+            assumptions.append(Note(NO_LAGS, f"{message}: {name_list(guessed_ids)}", guessed_ids))
         if self.untold and any(change.start for change in changes):
             message = f"Lags are those of the older snapshot, and {between_text(self._old, self.untold)}"
             warnings.append(Note("old-lags", message))
@@ -88,12 +88,12 @@ class Evidence:
     @property
     def untold(self) -> int:
         """How many generations lie between a snapshot and what came later, if nothing is known of them."""
-        known = self._course.starts or self.pauses_known or self._old.copies is None
-        return 0 if known else max(self._new.generation - self._old.generation - 1, 0)
+        has_evidence = self._course.starts or self.pauses_known or self._old.copies is None
+        return 0 if has_evidence else max(self._new.generation - self._old.generation - 1, 0)
 
     @property
     def pauses_known(self) -> bool:
-        """Whether it is told how long tasks stood still between the two."""
+        """Whether the pauses between the two are known."""
         return self._course.pauses_ms is not None
 
     def _reported(self, task_id: WorkId, process_id: str) -> _Reported:
@@ -101,13 +101,13 @@ class Evidence:
         group = self._old.group
         task, instance = group.task_index.get(task_id), group.instance_index.get(process_id)
         if self._old.copies is None:
-            return _Reported(None, (task_id, process_id) in self._held)
+            return _Reported(None, (task_id, process_id) in self._old_copies)
         if task is None or instance is None:
             task = self._new.group.task_index[task_id]
-            return _Reported(self._new.group.tasks[task].end_offset_sum, held=False)
+            return _Reported(self._new.group.tasks[task].end_offset_sum, has_copy=False)
         lag = next((copy.lag for copy in self._old.copies[task] if copy.instance == instance), None)
-        held = any(task in role for c in group.consumers_of[instance] for role in self._old.holdings[c][1:])
-        return _Reported(whole_sum(lag, group.tasks[task].end_offset_sum), held)
+        had_copy = any(task in role for c in group.consumers_of[instance] for role in self._old.holdings[c][1:])
+        return _Reported(whole_sum(lag, group.tasks[task].end_offset_sum), had_copy)
 
 
 def held_copies(side: Side) -> set[tuple[WorkId, str]]:
@@ -115,8 +115,8 @@ def held_copies(side: Side) -> set[tuple[WorkId, str]]:
     group = side.group
     return {
         (group.tasks[task].task_id, group.instances[group.instance_of[consumer]].process_id)
-        for consumer, held in enumerate(side.holdings)
-        for role in held[1:]
+        for consumer, holding in enumerate(side.holdings)
+        for role in holding[1:]
         for task in role
     }
 

@@ -101,17 +101,17 @@ def load_rest_login(path: Path) -> RestLogin:
 
 
 def _settings_in(path: Path) -> _Settings:
-    where = str(path)
+    file_name = str(path)
     try:
         data = read_file(path, SETTINGS_BYTES)
         if (kind := file_kind(data)) not in (None, SETTINGS):
-            raise other_kind(kind, "a file of client properties", where, ConfigError)
+            raise other_kind(kind, "a file of client properties", file_name, ConfigError)
         text = data.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from None
-    found = parse_properties(text, where)
-    places = {setting.name: f"{where}, line {setting.line}" for setting in found}
-    return _Settings({setting.name: str(setting.value).strip() for setting in found}, places, where)
+    settings = parse_properties(text, file_name)
+    places = {setting.name: f"{file_name}, line {setting.line}" for setting in settings}
+    return _Settings({setting.name: str(setting.value).strip() for setting in settings}, places, file_name)
 
 
 class _Settings(NamedTuple):
@@ -121,12 +121,12 @@ class _Settings(NamedTuple):
     places: Mapping[str, str]
     file: str
 
-    def get(self, name: str, otherwise: str = "") -> str:
-        return self.values.get(name, otherwise)
+    def get(self, name: str, default: str = "") -> str:
+        return self.values.get(name, default)
 
-    def fail(self, name: str, what: str, fix: str) -> ConfigError:
-        """Return the error that ``what`` is wrong with this setting."""
-        return ConfigError(what, where=self.places.get(name, self.file), fix=fix)
+    def fail(self, name: str, problem: str, fix: str) -> ConfigError:
+        """Return the error for a problem of this setting."""
+        return ConfigError(problem, where=self.places.get(name, self.file), fix=fix)
 
 
 def _arguments(settings: _Settings) -> Mapping[str, Any]:
@@ -156,7 +156,7 @@ def _protocol(settings: _Settings) -> str:
 
 
 def _is_default(name: str, value: str) -> bool:
-    """Some settings are often spelt out as what they are anyway."""
+    """Return whether a value is one that Kafka has by default, and that files often spell out."""
     return (name, value) in (
         ("ssl.enabled.protocols", "TLSv1.2,TLSv1.3"),
         ("ssl.enabled.protocols", "TLSv1.3,TLSv1.2"),
@@ -191,8 +191,10 @@ def _sasl(settings: _Settings) -> dict[str, str]:
     if options is None or not {"username", "password"} <= options.keys():
         raise settings.fail("sasl.jaas.config", "sasl.jaas.config names no username and password", example)
     if options.keys() - {"username", "password"}:
-        other = sorted(options.keys() - {"username", "password"})[0]
-        raise settings.fail("sasl.jaas.config", f"sasl.jaas.config has {other}, which is not supported", example)
+        unsupported_option = sorted(options.keys() - {"username", "password"})[0]
+        raise settings.fail(
+            "sasl.jaas.config", f"sasl.jaas.config has {unsupported_option}, which is not supported", example
+        )
     return {
         "sasl_mechanism": mechanism,
         "sasl_plain_username": options["username"],
@@ -201,14 +203,14 @@ def _sasl(settings: _Settings) -> dict[str, str]:
 
 
 def _jaas_options(text: str) -> dict[str, str] | None:
-    options, at = {}, 0
-    while text[at:].strip():
-        match = _JAAS_OPTION.match(text, at)
+    options, position = {}, 0
+    while text[position:].strip():
+        match = _JAAS_OPTION.match(text, position)
         if match is None:
             return None
         quoted = match["text"] if match["text"] is not None else match["single"]
         options[match["name"]] = match["bare"] if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
-        at = match.end()
+        position = match.end()
     return options
 
 
@@ -219,9 +221,11 @@ def _ssl_context(settings: _Settings) -> ssl.SSLContext:
     protocol = settings.get("ssl.protocol", "TLSv1.3")
     if protocol not in ("TLSv1.3", "TLSv1.2", "TLS"):
         raise settings.fail("ssl.protocol", f"ssl.protocol {protocol} is not supported", "give TLSv1.2 or TLSv1.3")
-    trusted = _pem_text(settings, "ssl.truststore.certificates", "ssl.truststore.location")
+    trusted_certificates = _pem_text(settings, "ssl.truststore.certificates", "ssl.truststore.location")
     context: ssl.SSLContext
-    context = _checked("the truststore", settings.file, lambda: ssl.create_default_context(cadata=trusted or None))
+    context = _load_store(
+        "the truststore", settings.file, lambda: ssl.create_default_context(cadata=trusted_certificates or None)
+    )
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     algorithm = settings.get("ssl.endpoint.identification.algorithm", "https")
     if algorithm.lower() not in ("https", ""):
@@ -231,7 +235,7 @@ def _ssl_context(settings: _Settings) -> ssl.SSLContext:
     chain = _pem_text(settings, "ssl.keystore.certificate.chain", "ssl.keystore.location")
     key = settings.get("ssl.keystore.key")
     if chain:
-        _checked("the keystore", settings.file, lambda: _load_chain(context, f"{chain}\n{key}\n", settings))
+        _load_store("the keystore", settings.file, lambda: _load_chain(context, f"{chain}\n{key}\n", settings))
     return context
 
 
@@ -240,8 +244,8 @@ def _check_store(settings: _Settings, store: str) -> None:
     kind = settings.get(f"ssl.{store}.type", "JKS").upper()
     inline = "ssl.truststore.certificates" if store == "truststore" else "ssl.keystore.certificate.chain"
     if kind != "PEM" and (settings.get(f"ssl.{store}.location") or settings.get(inline)):
-        what = f"ssl.{store}.type {kind} is not supported, only PEM is"
-        raise settings.fail(f"ssl.{store}.location", what, f"{_PEM_FIX}, and set ssl.{store}.type=PEM")
+        problem = f"ssl.{store}.type {kind} is not supported, only PEM is"
+        raise settings.fail(f"ssl.{store}.location", problem, f"{_PEM_FIX}, and set ssl.{store}.type=PEM")
 
 
 def _pem_text(settings: _Settings, inline: str, location: str) -> str:
@@ -264,13 +268,13 @@ def _load_chain(context: ssl.SSLContext, pem: str, settings: _Settings) -> None:
         context.load_cert_chain(file.name, password=lambda: settings.get("ssl.key.password"))
 
 
-def _checked(what: str, where: str, load: Callable[[], Any]) -> Any:
+def _load_store(store: str, file_name: str, load: Callable[[], Any]) -> Any:
     try:
         return load()
     except (ssl.SSLError, ValueError) as error:
         reason = getattr(error, "reason", None) or type(error).__name__
         fix = "give PEM: certificates, and in the keystore their private key (ssl.key.password if it is encrypted)"
-        raise ConfigError(f"{what} cannot be used: {reason}", where=where, fix=fix) from None
+        raise ConfigError(f"{store} cannot be used: {reason}", where=file_name, fix=fix) from None
 
 
 def _unreadable(path: Path, error: OSError | UnicodeDecodeError) -> ConfigError:

@@ -1,4 +1,4 @@
-"""What a JSON value looks like, said once: its reader, its writer and its JSON Schema come from it.
+"""Codecs: what a JSON value looks like, declared once for its reader, its writer and its JSON Schema.
 
 Readers raise :class:`WrongValueError`; the place in the document is added on the way up, so that what is right costs
 nothing. Objects with fields are ``records``.
@@ -22,22 +22,22 @@ ABSENT = object()
 
 
 class WrongValueError(Exception):
-    """What is wrong with a value; ``keys`` lead to it, the innermost first; ``fix``: if it is not the usual one."""
+    """A wrong value: the problem, the keys that lead to it, innermost first, and the fix if it is not the usual one."""
 
-    def __init__(self, what: str, *keys: str, fix: str | None = None) -> None:
-        super().__init__(what)
-        self.what = what
+    def __init__(self, problem: str, *keys: str, fix: str | None = None) -> None:
+        super().__init__(problem)
+        self.problem = problem
         self.keys = list(keys)
         self.fix = fix
 
-    def within(self, key: str) -> WrongValueError:
+    def with_path(self, key: str) -> WrongValueError:
         """Add that the value is in a field (``.name``), list (``[3]``) or mapping (``['name']``)."""
         self.keys.append(key)
         return self
 
     def __str__(self) -> str:
         place = "".join(reversed(self.keys)).removeprefix(".")
-        return f"{place} {self.what}" if place else self.what
+        return f"{place} {self.problem}" if place else self.problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,11 @@ class Codec(Generic[_T]):
     defs: dict[str, Json] = field(default_factory=dict)
     read_all: Callable[[list[Any]], tuple[_T, ...]] | None = None
 
-    def said(self, description: str) -> Codec[_T]:
-        """Return the same with what it means."""
+    def described(self, description: str) -> Codec[_T]:
+        """Return the codec with a description in its schema."""
         return replace(self, schema={**self.schema, "description": description})
 
-    def written(self, value: _T) -> Json:
+    def to_json(self, value: _T) -> Json:
         """Return the JSON value."""
         return value if self.write is None else self.write(value)  # type: ignore[return-value]
 
@@ -87,18 +87,18 @@ def whole(least: int | None = 0, most: int | None = None) -> Codec[int]:
 
 def _not_within(value: Any, least: int | None, most: int | None) -> WrongValueError:
     if type(value) is not int:
-        return not_wanted(value, "a whole number")
+        return type_error(value, "a whole number")
     if not -_MOST < value < _MOST:
         return WrongValueError("is too large a number")
-    beyond = f"below {least}" if least is not None and value < least else f"above {most}"
-    return WrongValueError(f"is {value}, {beyond}")
+    violation = f"below {least}" if least is not None and value < least else f"above {most}"
+    return WrongValueError(f"is {value}, {violation}")
 
 
 def _number(value: Any) -> float:
     if type(value) is int and -_MOST < value < _MOST:
         return float(value)
     if type(value) is not float and type(value) is not int:
-        raise not_wanted(value, "a number")
+        raise type_error(value, "a number")
     if type(value) is int or not math.isfinite(value):
         raise WrongValueError("is too large a number")
     return value
@@ -112,7 +112,7 @@ def _numbers(values: list[Any]) -> tuple[float, ...]:
 
 def _text(value: Any) -> str:
     if type(value) is not str:
-        raise not_wanted(value, "text")
+        raise type_error(value, "text")
     return value
 
 
@@ -124,7 +124,7 @@ def _texts(values: list[Any]) -> tuple[str, ...]:
 
 def _boolean(value: Any) -> bool:
     if type(value) is not bool:
-        raise not_wanted(value, "true or false")
+        raise type_error(value, "true or false")
     return value
 
 
@@ -135,7 +135,7 @@ TEXT = Codec(_text, None, {"type": "string"}, read_all=_texts)
 BOOLEAN = Codec(_boolean, None, {"type": "boolean"})
 
 
-def parsed(parse: Callable[[str], _T], write: Callable[[_T], str] | None, **schema: Json) -> Codec[_T]:
+def parsed_text(parse: Callable[[str], _T], write: Callable[[_T], str] | None, **schema: Json) -> Codec[_T]:
     """Return the codec of a text that ``parse`` makes something of; its ``ValueError`` says what is wrong."""
 
     def read(value: Any) -> _T:
@@ -184,19 +184,19 @@ def list_of(codec: Codec[_T], least: int = 0, most: int | None = None) -> Codec[
 
     def read(values: Any) -> tuple[_T, ...]:
         if type(values) is not list:
-            raise not_wanted(values, "a list")
+            raise type_error(values, "a list")
         if read_all is not None:
             try:
                 return read_all(values)
             except (ValueError, TypeError, KeyError):
                 pass  # which one it is, is found below
-        found: list[_T] = []
+        elements: list[_T] = []
         try:
             for value in values:
-                found.append(inner(value))  # noqa: PERF401 - their number says where it goes wrong
+                elements.append(inner(value))  # noqa: PERF401 - their number says where it goes wrong
         except WrongValueError as wrong:
-            raise wrong.within(f"[{len(found)}]") from None
-        return tuple(found)
+            raise wrong.with_path(f"[{len(elements)}]") from None
+        return tuple(elements)
 
     items = list if write is None else lambda values: list(map(write, values))
     bounds = {"minItems": least or None, "maxItems": most}
@@ -210,21 +210,21 @@ def mapping_of(codec: Codec[_T]) -> Codec[Mapping[str, _T]]:
 
     def read(values: Any) -> Mapping[str, _T]:
         if type(values) is not dict:
-            raise not_wanted(values, "an object")
-        found: dict[str, _T] = {}
+            raise type_error(values, "an object")
+        values_by_name: dict[str, _T] = {}
         name = ""
         try:
             for name, value in values.items():
-                found[name] = inner(value)
+                values_by_name[name] = inner(value)
         except WrongValueError as wrong:
-            raise wrong.within(f"[{name!r}]") from None
-        return found
+            raise wrong.with_path(f"[{name!r}]") from None
+        return values_by_name
 
     items = dict if write is None else lambda values: {name: write(value) for name, value in values.items()}
     return Codec(read, items, {"type": "object", "additionalProperties": codec.schema}, codec.defs)
 
 
-def named(name: str, codec: Codec[_T]) -> Codec[_T]:
+def with_name(name: str, codec: Codec[_T]) -> Codec[_T]:
     """Return the codec with a name of its own in the schema, to which others refer."""
     return replace(codec, schema={"$ref": f"#/$defs/{name}"}, defs={**codec.defs, name: codec.schema})
 
@@ -250,6 +250,6 @@ def schema_of(kind: str, title: str, codec: Codec[Any]) -> dict[str, Json]:
     }
 
 
-def not_wanted(value: object, wanted: str) -> WrongValueError:
-    """Return what to raise for a value that is not what is ``wanted``."""
-    return WrongValueError("is missing" if value is None else f"is not {wanted}")
+def type_error(value: object, kind: str) -> WrongValueError:
+    """Return the error for a value that is not of this kind."""
+    return WrongValueError("is missing" if value is None else f"is not {kind}")

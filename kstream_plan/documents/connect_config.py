@@ -40,33 +40,38 @@ def load_connect_config(path: str | Path) -> ConnectConfigFile:
         ConfigError: the file cannot be read, is no worker's, or a value has the wrong type or is out of range.
     """
     # what reads every form of settings takes its time, and most commands are given none
-    from kstream_plan.documents.settings_file import SETTINGS_KINDS, Wanted, read_settings  # noqa: PLC0415
+    from kstream_plan.documents.settings_file import SETTINGS_KINDS, SettingsQuery, read_settings  # noqa: PLC0415
 
-    where = str(path)
-    found: dict[str, str | int] = {}
+    file_name = str(path)
+    values: dict[str, str | int] = {}
     file = read_settings(
-        path, Wanted([*CONNECT_SETTINGS, _PROTOCOL], "config_storage_topic", "--connect-config", _CLIENTS_OF_WORKERS)
+        path,
+        SettingsQuery([*CONNECT_SETTINGS, _PROTOCOL], "config_storage_topic", "--connect-config", _CLIENTS_OF_WORKERS),
     )
     warnings = list(file.warnings)
     for setting in file.settings:
-        name, text, here = setting.key, str(setting.value).strip(), f"{where}, line {setting.line}"
+        name, text, location = setting.key, str(setting.value).strip(), f"{file_name}, line {setting.line}"
         if name == _PROTOCOL:
-            found[name] = _protocol(text, here)
+            values[name] = _protocol(text, location)
         elif name in CONNECT_SETTINGS:
             _, _, low, high = CONNECT_SETTINGS[name]
-            found[name] = int_from_text(setting.value, setting.name, here, (low, high))
-        elif alike := difflib.get_close_matches(name[:100], [*CONNECT_SETTINGS, _PROTOCOL], n=1, cutoff=_TYPO_LIKENESS):
-            warnings.append(f"{here}: {setting.name} is ignored; is it {alike[0].replace('_', '.')}?")
-    if not found and not any(identifies(setting, _IDENTITY) for setting in file.settings):
+            values[name] = int_from_text(setting.value, setting.name, location, (low, high))
+        elif similar_names := difflib.get_close_matches(
+            name[:100], [*CONNECT_SETTINGS, _PROTOCOL], n=1, cutoff=_TYPO_LIKENESS
+        ):
+            warnings.append(f"{location}: {setting.name} is ignored; is it {similar_names[0].replace('_', '.')}?")
+    if not values and not any(identifies(setting, _IDENTITY) for setting in file.settings):
         error = ConfigError(
-            "holds no setting of a Connect worker", where=where, fix="give connect-distributed.properties"
+            "holds no setting of a Connect worker", where=file_name, fix="give connect-distributed.properties"
         )
-        error = nothing_counts(file.ignored, where) if file.ignored else error
+        error = nothing_counts(file.ignored, file_name) if file.ignored else error
         raise named_as_it_is(error, file.kind, *SETTINGS_KINDS)
-    return ConnectConfigFile(found, tuple(warnings))
+    return ConnectConfigFile(values, tuple(warnings))
 
 
-def _protocol(text: str, here: str) -> str:
+def _protocol(text: str, location: str) -> str:
     if text.lower() not in _PROTOCOLS:
-        raise ConfigError(f"connect.protocol is {text[:80]!r}", where=here, fix=f"write one of {', '.join(_PROTOCOLS)}")
+        raise ConfigError(
+            f"connect.protocol is {text[:80]!r}", where=location, fix=f"write one of {', '.join(_PROTOCOLS)}"
+        )
     return text.lower()

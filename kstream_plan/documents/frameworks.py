@@ -84,61 +84,65 @@ class PlainSettings(NamedTuple):
 
 def plain_settings(
     settings: Sequence[Setting],
-    known: Collection[str],
-    where: str,
+    known_names: Collection[str],
+    file_name: str,
     identity: str = "application_id",
     other_clients: Collection[str] = (),
 ) -> PlainSettings:
-    """Find out which of Kafka's settings each name means, with or without a framework's prefix.
+    """Return which of Kafka's settings each name means, with or without a framework's prefix.
 
     Args:
         settings: in the order of the file.
-        known: the names that matter, with ``_`` for ``.``; all others are left as they are written.
-        where: the file.
+        known_names: the names that matter, with ``_`` for ``.``; all others are left as they are written.
+        file_name: the file.
         identity: a setting that each application has: what stands before it is a prefix of the application's own.
         other_clients: further words, in capitals, that a client's settings begin with which is not the group's.
 
     Raises:
         ConfigError: two services, containers, inner files or applications give a setting two values.
     """
-    names = {_normal(name): name for name in known}
+    names = {_normal(name): name for name in known_names}
     prefixes = _Prefixes(settings, names, identity, _OTHER_CLIENTS.union(other_clients))
     ranked: list[tuple[int, Setting]] = []
     ignored: list[Setting] = []
     warnings: list[str] = []
-    owners = _Owners(where)
+    owners = _Owners(file_name)
     owners.note(prefixes.applications())
     for setting in settings:
-        profiles, written = _without_profile(setting.name)
-        meaning = prefixes.meaning(written)
+        profiles, setting_name = _without_profile(setting.name)
+        meaning = prefixes.meaning(setting_name)
         if meaning.name and profiles and _PROFILE_THAT_COUNTS not in profiles:
-            warnings.append(f"{where}, line {setting.line}: {setting.name} is left out: %prod counts")
+            warnings.append(f"{file_name}, line {setting.line}: {setting.name} is left out: %prod counts")
         elif meaning.rank is None:
             ignored.append(setting._replace(known_as=meaning.name))
         else:
             rank = meaning.rank + (_RANK_OF_PROFILE if profiles else 0)
             owners.add(meaning, setting)
-            warnings += _misspelt(written, meaning.name, f"{where}, line {setting.line}")
+            warnings += _misspelt(setting_name, meaning.name, f"{file_name}, line {setting.line}")
             ranked.append((rank, setting._replace(known_as=meaning.name) if meaning.name else setting))
     owners.check()
     ranked.sort(key=lambda pair: pair[0])
     plain = [setting for _, setting in ranked]
     warnings += [
-        f"{where}, line {setting.line}: {setting.name} is ignored: no framework that is known writes "
+        f"{file_name}, line {setting.line}: {setting.name} is ignored: no framework that is known writes "
         f"{kafka_name(setting.key)} so"
         for setting in ignored
     ]
-    return PlainSettings(plain, ignored, (*warnings, *_overshadowed(plain, where)))
+    return PlainSettings(plain, ignored, (*warnings, *_overshadowed(plain, file_name)))
 
 
-def nothing_counts(ignored: Sequence[Setting], where: str) -> ConfigError:
-    """Return the error that all known settings of a file stand under prefixes that nobody is known to write."""
+def nothing_counts(ignored: Sequence[Setting], file_name: str) -> ConfigError:
+    """Return the error that all known settings of a file stand under unknown prefixes."""
     first, plain = ignored[0], kafka_name(ignored[0].key)
-    more = f", nor {len(ignored) - 1} more" if len(ignored) > 1 else ""
-    what = f"{first.name} does not count{more}: no framework that is known writes {plain} so"
-    alike = difflib.get_close_matches(first.name.removesuffix(plain), [each.prefix for each in FRAMEWORKS], n=1)
-    fix = f"write {plain}" + (f", or {alike[0]}{plain}" if alike else " without a prefix")
-    return ConfigError(what, where=f"{where}, line {first.line}", fix=f"{fix}; kstream-plan help settings has all")
+    remainder = f", nor {len(ignored) - 1} more" if len(ignored) > 1 else ""
+    problem = f"{first.name} does not count{remainder}: no framework that is known writes {plain} so"
+    similar_prefixes = difflib.get_close_matches(
+        first.name.removesuffix(plain), [framework.prefix for framework in FRAMEWORKS], n=1
+    )
+    fix = f"write {plain}" + (f", or {similar_prefixes[0]}{plain}" if similar_prefixes else " without a prefix")
+    return ConfigError(
+        problem, where=f"{file_name}, line {first.line}", fix=f"{fix}; kstream-plan help settings has all"
+    )
 
 
 def kafka_name(name: str) -> str:
@@ -148,9 +152,9 @@ def kafka_name(name: str) -> str:
 
 
 class _Meaning(NamedTuple):
-    """What a name means.
+    """The meaning of a name.
 
-    rank: of its prefix, ``None``: a known name follows a prefix that nobody is known to write.
+    rank: of its prefix; ``None``: the prefix of a known name is unknown.
     name: Kafka's, ``""`` if it is not known.
     owner: whose setting it is, where a file may hold those of several applications.
     """
@@ -169,34 +173,38 @@ class _Prefixes:
         self._names = names
         self._other_clients = other_clients
         self._has_own = any(_is_of_application(setting.name, names) for setting in settings)
-        own = {prefix for setting in settings if (prefix := _before(setting.name, _normal(identity)))}
-        self._own = {prefix + group: prefix for prefix in own if not _CLOSED.fullmatch(prefix) for group in _OWN_GROUPS}
-        self._applications = own
-        self._own |= {prefix: prefix for prefix in _clusters(settings)}
+        own_prefixes = {
+            prefix for setting in settings if (prefix := _application_prefix(setting.name, _normal(identity)))
+        }
+        self._own_prefixes = {
+            prefix + group: prefix for prefix in own_prefixes if not _CLOSED.fullmatch(prefix) for group in _OWN_GROUPS
+        }
+        self._applications = own_prefixes
+        self._own_prefixes |= {prefix: prefix for prefix in _clusters(settings)}
 
     def applications(self) -> Iterator[_Meaning]:
         """Yield the rank and the owner of each prefix under which an application is named."""
         for prefix in self._applications:
-            meanings = (self._known(prefix + group, "") for group in _OWN_GROUPS)
+            meanings = (self._meaning_under(prefix + group, "") for group in _OWN_GROUPS)
             yield from (meaning for meaning in meanings if meaning is not None)
 
-    def meaning(self, written: str) -> _Meaning:
+    def meaning(self, setting_name: str) -> _Meaning:
         """Return what a name means."""
-        normal = _normal(written)
+        normal = _normal(setting_name)
         if normal in self._names and not (self._has_own and normal.startswith("STREAMS_")):
             return _Meaning(0, self._names[normal])
         endings = list(_endings(normal, self._names))
-        if not endings and (in_words := _normal(_HUMP.sub("_", written))) != normal:
+        if not endings and (in_words := _normal(_HUMP.sub("_", setting_name))) != normal:
             name = next((name for _, name in _endings(f"X_{in_words}", self._names)), "")
             return _Meaning(None, name) if name else _Meaning(0, "")
         if not endings or endings[0][0].rpartition("_")[2] in self._other_clients:
             return _Meaning(0, "")
-        known = (self._known(prefix, name) for prefix, name in endings)
-        return next((meaning for meaning in known if meaning is not None), _Meaning(None, endings[0][1]))
+        meanings = (self._meaning_under(prefix, name) for prefix, name in endings)
+        return next((meaning for meaning in meanings if meaning is not None), _Meaning(None, endings[0][1]))
 
-    def _known(self, prefix: str, name: str) -> _Meaning | None:
-        if prefix in self._own:
-            return _Meaning(_OWN_RANK, name, self._own[prefix])
+    def _meaning_under(self, prefix: str, name: str) -> _Meaning | None:
+        if prefix in self._own_prefixes:
+            return _Meaning(_OWN_RANK, name, self._own_prefixes[prefix])
         for rank, pattern in _PATTERNS:
             if (match := pattern.fullmatch(prefix)) is not None:
                 return _Meaning(rank, name, "".join(match.groups()))
@@ -210,8 +218,8 @@ class _Prefixes:
 class _Owners:
     """Whose settings a file holds, by the prefix that they stand under."""
 
-    def __init__(self, where: str) -> None:
-        self._where = where
+    def __init__(self, file_name: str) -> None:
+        self._file_name = file_name
         self._values: dict[int, dict[str, dict[str, object]]] = {}
 
     def note(self, applications: Iterator[_Meaning]) -> None:
@@ -231,7 +239,7 @@ class _Owners:
             if len(by_owner) > 1 and any(values != next(iter(by_owner.values())) for values in by_owner.values()):
                 names = ", ".join(owner.lower().replace("_", ".") or "no name" for owner in by_owner)
                 message = f"holds settings of several applications: {names}"
-                raise ConfigError(message, where=self._where, fix="leave those of one in the file")
+                raise ConfigError(message, where=self._file_name, fix="leave those of one in the file")
 
 
 def _without_profile(name: str) -> tuple[Sequence[str], str]:
@@ -240,9 +248,9 @@ def _without_profile(name: str) -> tuple[Sequence[str], str]:
     return (match["names"].lower().split(","), match["name"]) if match is not None else ((), name)
 
 
-def _before(written: str, identity: str) -> str:
+def _application_prefix(setting_name: str, identity: str) -> str:
     """Return what stands before the setting that each application has, ``""`` if a name is another one."""
-    normal = _normal(_HUMP.sub("_", written))
+    normal = _normal(_HUMP.sub("_", setting_name))
     return normal.removesuffix(f"_{identity}") if normal.endswith(f"_{identity}") else ""
 
 
@@ -254,13 +262,13 @@ def _endings(normal: str, names: Mapping[str, str]) -> Iterator[tuple[str, str]]
             yield "_".join(parts[:start]), name
 
 
-def _is_of_application(written: str, names: Mapping[str, str]) -> bool:
+def _is_of_application(setting_name: str, names: Mapping[str, str]) -> bool:
     """Tell whether ``streams.`` is an application's own prefix in a name: a streams group has no such setting."""
-    normal = _normal(written)
+    normal = _normal(setting_name)
     if not normal.startswith("STREAMS_"):
         return False
     rest = normal.removeprefix("STREAMS_")
-    return rest == "APPLICATION_ID" or (rest in names and (normal not in names or written.isupper()))
+    return rest == "APPLICATION_ID" or (rest in names and (normal not in names or setting_name.isupper()))
 
 
 def _clusters(settings: Sequence[Setting]) -> Collection[str]:
@@ -269,17 +277,17 @@ def _clusters(settings: Sequence[Setting]) -> Collection[str]:
     return {_normal(name) for value in values if isinstance(value, str) for name in value.split(",")}
 
 
-def _misspelt(written: str, name: str, place: str) -> Iterator[str]:
+def _misspelt(setting_name: str, name: str, place: str) -> Iterator[str]:
     """Yield a warning of a name with dashes or single capitals, which Kafka does not read."""
-    ending = written.rstrip("\"'])")[-len(name) :] if name else ""
-    if "-" in ending or not (ending.islower() or ending.isupper() or not ending):
+    spelling = setting_name.rstrip("\"'])")[-len(name) :] if name else ""
+    if "-" in spelling or not (spelling.islower() or spelling.isupper() or not spelling):
         yield (
-            f"{place}: {written} counts as {kafka_name(name)}, as if the application renamed it: Kafka itself ignores "
-            "a name that is spelt so"
+            f"{place}: {setting_name} counts as {kafka_name(name)}, as if the application renamed it: Kafka itself "
+            "ignores a name that is spelt so"
         )
 
 
-def _overshadowed(settings: Sequence[Setting], where: str) -> Iterator[str]:
+def _overshadowed(settings: Sequence[Setting], file_name: str) -> Iterator[str]:
     """Yield a warning for each setting that is given again under another prefix with another value."""
     last = {setting.key: setting for setting in settings}
     for setting in settings:
@@ -291,24 +299,24 @@ def _overshadowed(settings: Sequence[Setting], where: str) -> Iterator[str]:
                 f"{kafka_name(setting.key)} is {setting.value!r} in {setting.part or 'the file'} (line {setting.line}) "
                 f"and {winner.value!r} in {winner.part or 'the file'} (line {winner.line})"
             )
-            raise ConfigError(message, where=where, fix="leave one of them in the file")
+            raise ConfigError(message, where=file_name, fix="leave one of them in the file")
         if setting.name != winner.name:
-            yield f"{where}, line {setting.line}: {setting.name} is ignored: {winner.name} counts"
+            yield f"{file_name}, line {setting.line}: {setting.name} is ignored: {winner.name} counts"
 
 
 def identifies(setting: Setting, names: Collection[str]) -> bool:
     """Tell whether a setting is one of these, with ``_`` for ``.``, under whatever prefix."""
-    written = _normal(_HUMP.sub("_", setting.name))
-    return any(f"_{written}".endswith(f"_{_normal(name)}") for name in names)
+    normal_name = _normal(_HUMP.sub("_", setting.name))
+    return any(f"_{normal_name}".endswith(f"_{_normal(name)}") for name in names)
 
 
 def _normal(name: str) -> str:
     return _NO_LETTERS.sub("_", name).strip("_").upper()
 
 
-def _pattern(prefix: str, before: str = "") -> re.Pattern[str]:
+def _pattern(prefix: str, outer_pattern: str = "") -> re.Pattern[str]:
     parts = (f"({_NAME_OF_USER})" if part == "*" else _normal(part) for part in prefix.rstrip(".").split("."))
-    return re.compile(before + "_".join(parts))
+    return re.compile(outer_pattern + "_".join(parts))
 
 
 _PATTERNS = tuple((rank, _pattern(framework.prefix)) for rank, framework in enumerate(FRAMEWORKS, start=_OWN_RANK + 1))

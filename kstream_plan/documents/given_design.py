@@ -56,8 +56,8 @@ def parse_design(text: str) -> GivenDesign:
     """
     name, colon, words = (part.strip() for part in text.partition(":"))
     if name not in DESIGNS:
-        near = get_close_matches(name, DESIGNS, n=1)
-        fix = f"write {near[0]}{colon}{words}" if near else "name one of them"
+        similar_names = get_close_matches(name, DESIGNS, n=1)
+        fix = f"write {similar_names[0]}{colon}{words}" if similar_names else "name one of them"
         raise ConfigError(f"{name!r} is not one of {', '.join(DESIGNS)}", fix=fix)
     options: dict[str, object] = {}
     for word in words.split(",") if colon else ():

@@ -102,8 +102,8 @@ class GivenSettings:
             UsageError: a setting is none of the workers of a Connect group.
         """
         were_read = all(note.code != DEFAULT_SETTINGS for note in snapshot.assumptions)
-        given = _with_changes_noted(self._applied(snapshot, file), snapshot.config, were_read=were_read)
-        return with_release_warned_of(given)
+        changed_snapshot = _with_changes_noted(self._applied(snapshot, file), snapshot.config, were_read=were_read)
+        return with_release_warned_of(changed_snapshot)
 
     def _applied(self, snapshot: Snapshot, file: StreamsConfigFile) -> Snapshot:
         rates = snapshot.rates
@@ -118,14 +118,16 @@ class GivenSettings:
         deciding = (note for note in warnings_of(file.deciding, snapshot) if note not in snapshot.warnings)
         warnings_of_file = (*of_another_application(file, snapshot.state.group.application_id), *deciding, *ignored)
         snapshot = replace(snapshot, warnings=(*snapshot.warnings, *warnings_of_file))
-        given = {name: value for name, value in self.settings.items() if name not in GROUP_SETTINGS}
-        own = {GROUP_SETTINGS[name][0]: value for name, value in self.settings.items() if name in GROUP_SETTINGS}
-        values, of_group = {**file.overrides, **given}, {**file.group, **own}
+        config_values = {name: value for name, value in self.settings.items() if name not in GROUP_SETTINGS}
+        group_values = {
+            GROUP_SETTINGS[name][0]: value for name, value in self.settings.items() if name in GROUP_SETTINGS
+        }
+        values, of_group = {**file.overrides, **config_values}, {**file.group, **group_values}
         if snapshot.group_protocol == "streams":
             return _of_streams_group(replace(snapshot, rates=rates), values, of_group)
         if snapshot.group_protocol == "connect":
             return _of_connect_group(snapshot, {**values, **of_group})
-        if names := [kafka_name(name) for name in given if name in CONNECT_GROUP_ONLY]:
+        if names := [kafka_name(name) for name in config_values if name in CONNECT_GROUP_ONLY]:
             message = f"{', '.join(names)} is a setting of Connect workers, and this is no Connect group"
             raise UsageError(message, where=snapshot.state.group.application_id, fix="leave it out")
         config, warnings = with_overrides(snapshot.config, values), _other_threads(snapshot, file.threads)
@@ -140,8 +142,8 @@ class GivenSettings:
 def given_settings(settings: Iterable[tuple[str, Any]]) -> GivenSettings:
     """Return what is given by the names of :class:`GivenSetting`, without what is about reading."""
     values = {name: value for name, value in settings if name not in READING}
-    others = [values.pop(name, None) for name in ("restore_rate", "produce_rate", "stores", "release")]
-    return GivenSettings(values, *others)
+    other_values = [values.pop(name, None) for name in ("restore_rate", "produce_rate", "stores", "release")]
+    return GivenSettings(values, *other_values)
 
 
 def _with_changes_noted(snapshot: Snapshot, old: AssignmentConfig, *, were_read: bool) -> Snapshot:

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from kstream_plan.comparison.changes import Between, Side
 from kstream_plan.comparison.history_course import history_course
-from kstream_plan.comparison.sides import Pair, snapshot_side, without
+from kstream_plan.comparison.sides import Pair, snapshot_side, without_instances
 from kstream_plan.documents.snapshot_at import snapshot_at
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Copy, Group, Holding, Snapshot, work_id
@@ -37,10 +37,10 @@ GENERATION = re.compile(r"\d{1,10}", re.ASCII)
 
 
 class HistoryEntry(NamedTuple):
-    """A row, where it is from, and its time since 1970 (``None``: none that can be read)."""
+    """A row, its location in a file, and its time since 1970 (``None``: none that can be read)."""
 
     row: Row
-    where: str
+    location: str
     at_ms: int | None
 
 
@@ -65,8 +65,8 @@ def read_stretches(
         SnapshotError: the history cannot be read, a row breaks the contract, or it does not hold such a point.
         UsageError: the first point is after the last one, or a point is neither a generation nor a time.
     """
-    found = entries_of(path, application_ids, stdin=stdin)
-    return [_stretch(entries, first, last) for entries in found.values()]
+    entries_by_application = entries_of(path, application_ids, stdin=stdin)
+    return [_stretch(entries, first, last) for entries in entries_by_application.values()]
 
 
 def read_generations(
@@ -82,8 +82,11 @@ def read_generations(
     Raises:
         SnapshotError: the history cannot be read, or does not tell that decision.
     """
-    found = entries_of(path, application_ids, stdin=stdin)
-    return [snapshot_at(of, _led_to(of, generation), lags_as_reported=lags_as_reported) for of in found.values()]
+    entries_by_application = entries_of(path, application_ids, stdin=stdin)
+    return [
+        snapshot_at(entries, _led_to(entries, generation), lags_as_reported=lags_as_reported)
+        for entries in entries_by_application.values()
+    ]
 
 
 def _led_to(entries: Sequence[HistoryEntry], generation: int) -> int:
@@ -92,19 +95,20 @@ def _led_to(entries: Sequence[HistoryEntry], generation: int) -> int:
     Raises:
         SnapshotError: there is none.
     """
-    known = {}
+    place_by_generation = {}
     for place, entry in enumerate(entries):
         decision = entry.row.get("decision")
         if isinstance(decision, Mapping) and decision.get("decided") is not None:
             number = decision.get("generation")
-            known[number if isinstance(number, int) else generation_of(entry.row) + 1] = place
-    if generation in known:
-        return known[generation]
-    what = f"holds no decision of generation {generation}"
+            place_by_generation[number if isinstance(number, int) else generation_of(entry.row) + 1] = place
+    if generation in place_by_generation:
+        return place_by_generation[generation]
+    problem = f"holds no decision of generation {generation}"
     fix = "make the history again with kstream-plan snapshot --all"
-    if known:
-        fix = f"it holds those of generations {min(known)} to {max(known)}: choose one of them"
-    raise SnapshotError(what, where=_place(entries), fix=fix)
+    if place_by_generation:
+        first, last = min(place_by_generation), max(place_by_generation)
+        fix = f"it holds those of generations {first} to {last}: choose one of them"
+    raise SnapshotError(problem, where=_place(entries), fix=fix)
 
 
 def entries_of(
@@ -115,18 +119,18 @@ def entries_of(
     Raises:
         SnapshotError: the history cannot be read, or no application is selected.
     """
-    wanted = Selection(tuple(application_ids))
+    selection = Selection(tuple(application_ids))
     by_application: dict[str, list[HistoryEntry]] = defaultdict(list)
-    for row, where in history_rows(path, stdin or sys.stdin.buffer):
+    for row, location in history_rows(path, stdin or sys.stdin.buffer):
         if row.get("kind") == "plan":
             fix = "give --set old.round and new.round instead of --from and --to"
-            raise SnapshotError("is a saved plan, not a history", where=printable(where), fix=fix)
-        by_application[str(row.get("application_id"))].append(HistoryEntry(row, where, _time_of(row)))
-    known = sorted(by_application)
-    missing = wanted.unmatched_globs(known)
-    if missing or not known:
-        raise wanted.nothing_found(missing, known, [path])[0]
-    return {name: _in_order(by_application[name]) for name in filter(wanted.wants, known)}
+            raise SnapshotError("is a saved plan, not a history", where=printable(location), fix=fix)
+        by_application[str(row.get("application_id"))].append(HistoryEntry(row, location, _time_of(row)))
+    known_ids = sorted(by_application)
+    missing_ids = selection.unmatched_globs(known_ids)
+    if missing_ids or not known_ids:
+        raise selection.nothing_found(missing_ids, known_ids, [path])[0]
+    return {name: _in_order(by_application[name]) for name in filter(selection.wants, known_ids)}
 
 
 def _time_of(row: Row) -> int | None:
@@ -138,10 +142,14 @@ def _time_of(row: Row) -> int | None:
 
 def _in_order(entries: Sequence[HistoryEntry]) -> list[HistoryEntry]:
     """Sort rows by time, each once, with generations."""
-    ordered = sorted(entries, key=lambda entry: (entry.at_ms is not None, entry.at_ms or 0, generation_of(entry.row)))
-    ordered = [entry for place, entry in enumerate(ordered) if not place or entry.row != ordered[place - 1].row]
-    rows = with_generations([entry.row for entry in ordered])
-    return [entry._replace(row=row) for entry, row in zip(ordered, rows, strict=True)]
+    sorted_entries = sorted(
+        entries, key=lambda entry: (entry.at_ms is not None, entry.at_ms or 0, generation_of(entry.row))
+    )
+    sorted_entries = [
+        entry for place, entry in enumerate(sorted_entries) if not place or entry.row != sorted_entries[place - 1].row
+    ]
+    rows = with_generations([entry.row for entry in sorted_entries])
+    return [entry._replace(row=row) for entry, row in zip(sorted_entries, rows, strict=True)]
 
 
 def with_generations(rows: Sequence[Row]) -> Sequence[Row]:
@@ -165,43 +173,45 @@ def _stretch(entries: Sequence[HistoryEntry], first: str | None, last: str | Non
         raise UsageError("--from is after --to", fix="give the earlier one to --from")
     first_row = max(start - 1, 0)
     snapshots = [
-        snapshot_from_row(entry.row, entry.where, lags_as_reported=True) for entry in entries[first_row : end + 1]
+        snapshot_from_row(entry.row, entry.location, lags_as_reported=True) for entry in entries[first_row : end + 1]
     ]
     sides = _sides(entries[first_row : end + 1], list(map(snapshot_side, snapshots)), end - first_row)
     sides = sides[start - first_row :]
     warnings = dict.fromkeys(note for snapshot in snapshots for note in snapshot.warnings)
-    course = history_course(sides) if _are_consecutive(sides) else Between(seen=True)
+    course = history_course(sides) if _are_consecutive(sides) else Between(is_history=True)
     return Pair(sides[0], sides[-1], course, tuple(warnings))
 
 
 def _are_consecutive(sides: Sequence[Side]) -> bool:
     """Tell whether no generation is missing between sides of a history; nothing is known of that for Connect."""
-    numbered = [side for side in sides if side.copies is not None]
-    return all(after.generation <= before.generation + 1 for before, after in pairwise(numbered))
+    sides_with_lags = [side for side in sides if side.copies is not None]
+    return all(later.generation <= earlier.generation + 1 for earlier, later in pairwise(sides_with_lags))
 
 
 def outcome_of(entry: HistoryEntry) -> Mapping[str, Any] | None:
-    """Return the decision that was made of a row, if it is told in full: with what was withheld, from whom.
+    """Return the decision that was made of a row, if the row has it in full: with withheld tasks and their owners.
 
     That of a running group only led to the row; those that the broker keeps do not say who gets what is withheld.
     """
     decision = entry.row.get("decision")
     if not isinstance(decision, Mapping) or decision.get("decided") is None:
         return None
-    decided = decision["decided"]
-    processes = list(decided.values()) if isinstance(decided, Mapping) else []
-    consumers = [of for process in processes for of in _values(process, "consumers")]
-    told = not consumers or any(not isinstance(of, Mapping) or "withheld" in of for of in consumers)
-    return decision if told else None
+    decided_by_process = decision["decided"]
+    processes = list(decided_by_process.values()) if isinstance(decided_by_process, Mapping) else []
+    consumers = [consumer for process in processes for consumer in _values(process, "consumers")]
+    has_withheld = not consumers or any(
+        not isinstance(consumer, Mapping) or "withheld" in consumer for consumer in consumers
+    )
+    return decision if has_withheld else None
 
 
-def _values(of: Any, name: str) -> list[Any]:
-    found = of.get(name) if isinstance(of, Mapping) else None
-    return list(found.values()) if isinstance(found, Mapping) else []
+def _values(mapping: Any, name: str) -> list[Any]:
+    values = mapping.get(name) if isinstance(mapping, Mapping) else None
+    return list(values.values()) if isinstance(values, Mapping) else []
 
 
 def _last_known(entries: Sequence[HistoryEntry], position: int) -> int:
-    """The state after the last decision is known only if the last row tells its decision."""
+    """Return a position that is known: the state after the last decision only if the last row has that decision."""
     return position if position < len(entries) or outcome_of(entries[-1]) is not None else len(entries) - 1
 
 
@@ -215,11 +225,11 @@ def _position(entries: Sequence[HistoryEntry], text: str, option: str) -> int:
     at_ms = point_ms(text, option)
     times = [entry.at_ms for entry in entries if entry.at_ms is not None]
     if not times or (at_ms > times[-1] if option == "--from" else at_ms < times[0]):
-        known = f"it holds {format_time(times[0])} to {format_time(times[-1])}" if times else "it holds no times"
+        range_text = f"it holds {format_time(times[0])} to {format_time(times[-1])}" if times else "it holds no times"
         raise SnapshotError(
             f"holds nothing {'after' if option == '--from' else 'by'} {shown(text)}",
             where=_place(entries),
-            fix=f"{known}: choose another {option}",
+            fix=f"{range_text}: choose another {option}",
         )
     return next(
         (place for place, entry in enumerate(entries) if entry.at_ms is not None and entry.at_ms > at_ms), len(entries)
@@ -227,25 +237,25 @@ def _position(entries: Sequence[HistoryEntry], text: str, option: str) -> int:
 
 
 def _position_of_generation(entries: Sequence[HistoryEntry], generation: int, option: str) -> int:
-    found = [place for place, entry in enumerate(entries) if generation_of(entry.row) == generation]
-    if found:
-        return found[-1]
+    places = [place for place, entry in enumerate(entries) if generation_of(entry.row) == generation]
+    if places:
+        return places[-1]
     decision = outcome_of(entries[-1])
     if decision is not None and generation_of(entries[-1].row) + 1 == generation:
         return len(entries)
-    known = sorted({generation_of(entry.row) for entry in entries})
-    newest = known[-1] + 1 if decision else known[-1]
+    generations = sorted({generation_of(entry.row) for entry in entries})
+    newest = generations[-1] + 1 if decision else generations[-1]
     raise SnapshotError(
         f"holds no generation {generation}",
         where=_place(entries),
-        fix=f"it holds generations {known[0]} to {newest}"
-        + (", with gaps" if newest - known[0] >= len(known) + 1 else "")
+        fix=f"it holds generations {generations[0]} to {newest}"
+        + (", with gaps" if newest - generations[0] >= len(generations) + 1 else "")
         + f": choose another {option}",
     )
 
 
 def _place(entries: Sequence[HistoryEntry]) -> str:
-    file, application_id = entries[-1].where.rpartition(",")[0], entries[-1].row.get("application_id")
+    file, application_id = entries[-1].location.rpartition(",")[0], entries[-1].row.get("application_id")
     return f"{printable(file)}: application {shown(application_id)}"
 
 
@@ -260,47 +270,49 @@ def point_ms(text: str, option: str) -> int:
 
 def _sides(entries: Sequence[HistoryEntry], rows: Sequence[Side], last: int) -> list[Side]:
     """Return the states from the first row on, ``last`` of them after it, each with the decision that led to it."""
-    laters = [*rows[1:], None][:last]
-    sides = [rows[0], *map(_next_side, rows, laters, entries)]
-    return [*sides[:-1], without(sides[-1], set(sides[-1].newcomers))]
+    later_sides = [*rows[1:], None][:last]
+    sides = [rows[0], *map(_next_side, rows, later_sides, entries)]
+    return [*sides[:-1], without_instances(sides[-1], set(sides[-1].newcomers))]
 
 
-def _next_side(earlier: Side, later: Side | None, before: HistoryEntry) -> Side:
-    """Return what was held after the decision of a row: as that says, else as the row after it does."""
-    decision = outcome_of(before)
+def _next_side(earlier: Side, later: Side | None, entry: HistoryEntry) -> Side:
+    """Return the side after the decision of a row: as the decision says, else as the next row does."""
+    decision = outcome_of(entry)
     if decision is not None and (later is None or later.generation == earlier.generation + 1):
-        return _after_decision(earlier, later, decision, before.where)
+        return _after_decision(earlier, later, decision, entry.location)
     assert later is not None
     return replace(later, newcomers=later.newcomers - earlier.group.instance_index.keys())
 
 
-def _after_decision(earlier: Side, later: Side | None, decision: Any, where: str) -> Side:
+def _after_decision(earlier: Side, later: Side | None, decision: Any, location: str) -> Side:
     """Return what the members held after a decision: without what is withheld, with temporary standbys.
 
     Its members are those that took part. What was reported afterwards, ``later``, is known of them and of newcomers;
     who had left by then still held what the decision says.
     """
-    known = earlier.group
-    tasks, newcomers = list(known.tasks), []
+    earlier_group = earlier.group
+    tasks, newcomers = list(earlier_group.tasks), []
     if later is not None:
         tasks = [*later.group.tasks, *(task for task in tasks if task.task_id not in later.group.task_index)]
-        newcomers = [of for of in later.group.instances if of.process_id not in known.instance_index]
-    group = Group.of(known.application_id, tasks, [*known.instances, *newcomers])
-    assigned = _decided(group, decision, where, ("active",), ("standby",), (), ("temporary",))
-    withheld = _decided(group, decision, where, ("withheld",))
+        newcomers = [
+            instance for instance in later.group.instances if instance.process_id not in earlier_group.instance_index
+        ]
+    group = Group.of(earlier_group.application_id, tasks, [*earlier_group.instances, *newcomers])
+    assigned_holdings = _decided_holdings(group, decision, location, ("active",), ("standby",), (), ("temporary",))
+    withheld_holdings = _decided_holdings(group, decision, location, ("withheld",))
     return Side(
         group=group,
         holdings=tuple(
-            held._replace(active=tuple(task for task in held.active if task not in out.active))
-            for held, out in zip(assigned, withheld, strict=True)
+            holding._replace(active=tuple(task for task in holding.active if task not in withheld_holding.active))
+            for holding, withheld_holding in zip(assigned_holdings, withheld_holdings, strict=True)
         ),
         stopping=gives_up(group, "mixed"),
         config=earlier.config if later is None else later.config,
         generation=earlier.generation + 1,
         captured_at=None if later is None else later.captured_at,
         copies=None if later is None else _reported(group, later),
-        newcomers=frozenset(of.process_id for of in newcomers),
-        decided=_decided(group, decision, where, ("active",), ("standby",)),
+        newcomers=frozenset(instance.process_id for instance in newcomers),
+        decided_holdings=_decided_holdings(group, decision, location, ("active",), ("standby",)),
         next_decision=None if later is None else later.next_decision,
     )
 
@@ -308,22 +320,22 @@ def _after_decision(earlier: Side, later: Side | None, decision: Any, where: str
 def _reported(group: Group, later: Side) -> tuple[tuple[Copy, ...], ...]:
     """Return the copies that a row reports, by the numbers of a group with more members."""
     assert later.copies is not None
-    found: list[tuple[Copy, ...]] = [()] * len(group.tasks)
+    copies_by_task: list[tuple[Copy, ...]] = [()] * len(group.tasks)
     for task, copies in zip(later.group.tasks, later.copies, strict=True):
-        found[group.task_index[task.task_id]] = tuple(
+        copies_by_task[group.task_index[task.task_id]] = tuple(
             copy._replace(instance=group.instance_index[later.group.instances[copy.instance].process_id], reporters=())
             for copy in copies
         )
-    return tuple(found)
+    return tuple(copies_by_task)
 
 
-def _decided(group: Group, decision: Any, where: str, *roles: tuple[str, ...]) -> tuple[Holding, ...]:
+def _decided_holdings(group: Group, decision: Any, location: str, *roles: tuple[str, ...]) -> tuple[Holding, ...]:
     """Return the named lists of a decision as the roles of each consumer of the group."""
     try:
         by_consumer = {
-            consumer_id: of
+            consumer_id: consumer
             for process in decision["decided"].values()
-            for consumer_id, of in process["consumers"].items()
+            for consumer_id, consumer in process["consumers"].items()
         }
         return tuple(
             Holding(*(_indices(group, by_consumer.get(consumer_id, {}), names) for names in roles))
@@ -331,11 +343,11 @@ def _decided(group: Group, decision: Any, where: str, *roles: tuple[str, ...]) -
         )
     except (AttributeError, KeyError, TypeError, ValueError):
         fix = "make the history again with kstream-plan snapshot --all"
-        raise SnapshotError("decision is not as snapshot --all writes it", where=printable(where), fix=fix) from None
+        raise SnapshotError("decision is not as snapshot --all writes it", where=printable(location), fix=fix) from None
 
 
-def _indices(group: Group, of: Mapping[str, Sequence[str]], names: Sequence[str]) -> tuple[int, ...]:
-    return tuple(sorted(group.task_index[work_id(task)] for name in names for task in of.get(name, ())))
+def _indices(group: Group, consumer: Mapping[str, Sequence[str]], names: Sequence[str]) -> tuple[int, ...]:
+    return tuple(sorted(group.task_index[work_id(task)] for name in names for task in consumer.get(name, ())))
 
 
 def history_rows(path: str, stdin: BinaryIO) -> Iterator[tuple[Row, str]]:
@@ -351,10 +363,10 @@ def history_rows(path: str, stdin: BinaryIO) -> Iterator[tuple[Row, str]]:
     if path == STDIN:
         yield from _rows_of(standard_input(stdin), "standard input")
         return
-    checked = check_paths([path])
-    if checked.remote:
+    paths = check_paths([path])
+    if paths.remote:
         raise SnapshotError("is not on this machine", where=printable(path), fix="copy the history here")
-    for file in checked.local:
+    for file in paths.local:
         yield from _rows_of(_content(file), file.name)
 
 
@@ -362,8 +374,8 @@ def _content(file: LocalFile) -> bytes:
     try:
         return read_file(file.path)
     except OSError as error:
-        what = f"cannot be read: {error.strerror or error}"
-        raise SnapshotError(what, where=printable(file.name), fix="check the file") from None
+        problem = f"cannot be read: {error.strerror or error}"
+        raise SnapshotError(problem, where=printable(file.name), fix="check the file") from None
 
 
 def _rows_of(content: bytes, name: str) -> Iterator[tuple[Row, str]]:
@@ -379,23 +391,23 @@ def _rows_of(content: bytes, name: str) -> Iterator[tuple[Row, str]]:
     if form is Form.LINES:
         for number, line in enumerate(content.splitlines(), start=1):
             if line.strip():
-                where = f"{name}, line {number}"
-                yield parse_row(line.removeprefix(b"\xef\xbb\xbf"), where), where
+                location = f"{name}, line {number}"
+                yield parse_row(line.removeprefix(b"\xef\xbb\xbf"), location), location
         return
     rows = _document(content, name)
     for number, row in enumerate(rows, start=1):
-        where = f"{name}, row {number}"
+        location = f"{name}, row {number}"
         if not isinstance(row, Mapping):
-            raise SnapshotError("holds something that is no snapshot row", where=where, fix="give objects")
-        yield row, where
+            raise SnapshotError("holds something that is no snapshot row", where=location, fix="give objects")
+        yield row, location
 
 
 def _unpacked(content: bytes, name: str) -> bytes:
     try:
         return unpacked(content)
     except TooLargeError as error:
-        what = f"cannot be read: {error.strerror}"
-        raise SnapshotError(what, where=printable(name), fix="check the file, or raise --set max.text") from None
+        problem = f"cannot be read: {error.strerror}"
+        raise SnapshotError(problem, where=printable(name), fix="check the file, or raise --set max.text") from None
     except (OSError, EOFError, zlib.error) as error:
         raise broken_gzip(name, str(error)) from None
 

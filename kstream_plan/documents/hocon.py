@@ -41,7 +41,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self.line = 1
-        self._started = 1
+        self._value_line = 1
         self._blocks: list[str] = []
         self._name = ""
         self._value: str | None = None
@@ -66,7 +66,7 @@ class _Reader:
             self._blocks.append(self._name.strip())
             self._name, self._value = "", None
         elif self._value is None:
-            self._value, self._started = "", self.line
+            self._value, self._value_line = "", self.line
         elif mark == "[":
             self._items = []
         else:
@@ -89,4 +89,4 @@ class _Reader:
     def _setting(self, value: object) -> Setting:
         name = ".".join(filter(None, (*self._blocks, self._name.strip())))
         self._name, self._value, self._items = "", None, None
-        return Setting(name, value, self._started)
+        return Setting(name, value, self._value_line)

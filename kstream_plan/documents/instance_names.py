@@ -26,61 +26,65 @@ def load_instance_names(path: Path) -> dict[str, dict[str, str]]:
     Raises:
         ConfigError: the file cannot be read, or holds something else.
     """
-    where = str(path)
+    file_name = str(path)
     try:
         data = unzipped_text(read_file(path, SETTINGS_BYTES))
     except OSError as error:
-        what = f"cannot read the file: {error.strerror or error}"
-        raise ConfigError(what, where=where, fix="check --names") from error
-    with naming_other_kinds(data, "a file of names", where):
-        return _names(data, where)
+        problem = f"cannot read the file: {error.strerror or error}"
+        raise ConfigError(problem, where=file_name, fix="check --names") from error
+    with naming_other_kinds(data, "a file of names", file_name):
+        return _names(data, file_name)
 
 
-def _names(data: bytes, where: str) -> dict[str, dict[str, str]]:
+def _names(data: bytes, file_name: str) -> dict[str, dict[str, str]]:
     try:
         root = yaml.compose(data, Loader=Loader)
     except (yaml.YAMLError, UnicodeError, RecursionError) as error:
-        raise ConfigError(f"is neither YAML nor JSON: {_reason(error)}", where=where, fix=_FIX) from error
+        raise ConfigError(f"is neither YAML nor JSON: {_reason(error)}", where=file_name, fix=_FIX) from error
     names: dict[str, dict[str, str]] = {}
 
     def entry(key: yaml.Node, value: yaml.Node) -> None:
-        name = _text(key, where)
+        name = _text(key, file_name)
         if name in names:
-            raise ConfigError(f"{name} is there twice", where=_line(key, where), fix="keep one of them")
+            raise ConfigError(f"{name} is there twice", where=_line(key, file_name), fix="keep one of them")
         names[name] = {}
-        names[name] = {"host": _text(value, where)} if isinstance(value, yaml.ScalarNode) else _known(value, where)
+        names[name] = (
+            {"host": _text(value, file_name)}
+            if isinstance(value, yaml.ScalarNode)
+            else _host_and_rack(value, file_name)
+        )
 
     with Mistakes() as mistakes:
-        mistakes.each(_pairs(root, where), lambda pair: entry(*pair))
+        mistakes.read_each(_pairs(root, file_name), lambda pair: entry(*pair))
     return names
 
 
-def _known(node: yaml.Node, where: str) -> dict[str, str]:
+def _host_and_rack(node: yaml.Node, file_name: str) -> dict[str, str]:
     with Mistakes() as mistakes:
-        return dict(mistakes.each(_pairs(node, where), lambda pair: _field(*pair, where)))
+        return dict(mistakes.read_each(_pairs(node, file_name), lambda pair: _field(*pair, file_name)))
 
 
-def _field(key: yaml.Node, value: yaml.Node, where: str) -> tuple[str, str]:
-    name = _text(key, where)
+def _field(key: yaml.Node, value: yaml.Node, file_name: str) -> tuple[str, str]:
+    name = _text(key, file_name)
     if name not in _FIELDS:
-        raise ConfigError(f"{name} is not known", where=_line(key, where), fix=f"give {' and '.join(_FIELDS)}")
-    return name, _text(value, where)
+        raise ConfigError(f"{name} is not known", where=_line(key, file_name), fix=f"give {' and '.join(_FIELDS)}")
+    return name, _text(value, file_name)
 
 
-def _pairs(node: yaml.Node | None, where: str) -> list[tuple[yaml.Node, yaml.Node]]:
+def _pairs(node: yaml.Node | None, file_name: str) -> list[tuple[yaml.Node, yaml.Node]]:
     if not isinstance(node, yaml.MappingNode):
-        raise ConfigError("does not map ids to names", where=_line(node, where) if node else where, fix=_FIX)
+        raise ConfigError("does not map ids to names", where=_line(node, file_name) if node else file_name, fix=_FIX)
     return list(node.value)
 
 
-def _text(node: yaml.Node, where: str) -> str:
+def _text(node: yaml.Node, file_name: str) -> str:
     if not isinstance(node, yaml.ScalarNode) or not node.value:
-        raise ConfigError("a name is missing, or is no text", where=_line(node, where), fix=_FIX)
+        raise ConfigError("a name is missing, or is no text", where=_line(node, file_name), fix=_FIX)
     return str(node.value)
 
 
-def _line(node: yaml.Node, where: str) -> str:
-    return f"{where}, line {node.start_mark.line + 1}"
+def _line(node: yaml.Node, file_name: str) -> str:
+    return f"{file_name}, line {node.start_mark.line + 1}"
 
 
 def _reason(error: Exception) -> str:

@@ -50,39 +50,39 @@ class Setting(NamedTuple):
         return self.known_as or self.name.replace(".", "_")
 
 
-def parse_properties(text: str, where: str) -> list[Setting]:
+def parse_properties(text: str, file_name: str) -> list[Setting]:
     """Return every setting in file order, duplicates included (the last one counts in Java).
 
     Raises:
-        ConfigError: a Unicode escape without four hexadecimal digits; ``where`` names the file.
+        ConfigError: a Unicode escape without four hexadecimal digits.
     """
     with Mistakes() as mistakes:
-        return mistakes.each(_logical_lines(text), lambda numbered: _split(*numbered, where))
+        return mistakes.read_each(_logical_lines(text), lambda numbered_line: _split(*numbered_line, file_name))
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Join continued lines; yield each with the number of its first line, comments and blank lines left out."""
-    joined, started = "", 0
+    logical_line, first_number = "", 0
     for number, natural in enumerate(_LINE_END.split(text), start=1):
         line = natural.lstrip(_BLANKS)
-        if not started and (not line or line[0] in "#!"):
+        if not first_number and (not line or line[0] in "#!"):
             continue
-        started = started or number
+        first_number = first_number or number
         backslashes = len(line) - len(line.rstrip("\\"))
         if backslashes % 2:
-            joined += line[:-1]
+            logical_line += line[:-1]
             continue
-        yield started, joined + line
-        joined, started = "", 0
-    if joined:
-        yield started, joined
+        yield first_number, logical_line + line
+        logical_line, first_number = "", 0
+    if logical_line:
+        yield first_number, logical_line
 
 
-def _split(number: int, line: str, where: str) -> Setting:
+def _split(number: int, line: str, file_name: str) -> Setting:
     name_end = _match_end(_NAME, line, 0)
     value_start = _match_end(_SEPARATOR, line, name_end)
-    here = f"{where}, line {number}"
-    return Setting(_unescape(line[:name_end], here), _unescape(line[value_start:], here), number)
+    location = f"{file_name}, line {number}"
+    return Setting(_unescape(line[:name_end], location), _unescape(line[value_start:], location), number)
 
 
 def _match_end(pattern: re.Pattern[str], line: str, start: int) -> int:
@@ -90,7 +90,7 @@ def _match_end(pattern: re.Pattern[str], line: str, start: int) -> int:
     return match.end() if match else start
 
 
-def _unescape(text: str, here: str) -> str:
+def _unescape(text: str, location: str) -> str:
     def character(match: re.Match[str]) -> str:
         escape = match[1]
         if not escape.startswith("u"):
@@ -98,7 +98,7 @@ def _unescape(text: str, here: str) -> str:
         if not re.fullmatch(r"u[0-9a-fA-F]{4}", escape):
             raise ConfigError(
                 f"the escape \\{escape} has no four hexadecimal digits",
-                where=here,
+                where=location,
                 fix="write \\\\u for a backslash before a u",
             )
         return chr(int(escape[1:], 16))

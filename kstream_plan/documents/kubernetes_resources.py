@@ -28,10 +28,10 @@ class Resources:
     nodes: the resources, in the order of the file.
     """
 
-    def __init__(self, roots: Sequence[yaml.MappingNode], where: str) -> None:
+    def __init__(self, roots: Sequence[yaml.MappingNode], file_name: str) -> None:
         self.nodes = [node for root in roots if kind_of(root) for node in _items(root)]
-        self._where = where
-        self._missing: dict[str, str] = {}
+        self._file_name = file_name
+        self._missing_notes: dict[str, str] = {}
         self._used: set[str] = set()
         self._data: dict[str, dict[str, yaml.ScalarNode]] = {}
         for node in self.nodes:
@@ -39,9 +39,9 @@ class Resources:
             if kind_of(node) in _KINDS_OF_REFERENCES.values():
                 self._data[f"{kind_of(node)} {name_of(node)}"] = dict(_data(node))
 
-    def missing(self) -> list[str]:
+    def missing_notes(self) -> list[str]:
         """Return a sentence for each resource that an environment is from, and that is not in the file."""
-        return list(self._missing.values())
+        return list(self._missing_notes.values())
 
     def is_used(self, resource: str) -> bool:
         """Tell whether the variables of a resource, as in ``ConfigMap orders``, are those of an environment here."""
@@ -57,8 +57,8 @@ class Resources:
                     for key, value in self._data[resource].items():
                         yield Setting(prefix + key, value_of(value), value.start_mark.line + 1, part=part)
                 else:
-                    self._missing[resource] = (
-                        f"{self._where}, line {line}: the environment is also from {resource}, which is not here: "
+                    self._missing_notes[resource] = (
+                        f"{self._file_name}, line {line}: the environment is also from {resource}, which is not here: "
                         f"{_get(resource)}"
                     )
 

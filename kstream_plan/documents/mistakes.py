@@ -1,4 +1,4 @@
-"""The mistakes of one file, gathered so that all of them are told at once, as one error."""
+"""The mistakes of one file, gathered so that all of them are raised at once, as one error."""
 
 from __future__ import annotations
 
@@ -19,52 +19,52 @@ _MOST = 20
 class Mistakes:
     """A ``with`` block that reads on after a mistake, and ends in one error of all that were noted.
 
-    What the block itself raises is one of them, the last; what is read with :meth:`read` or :meth:`each`, or handed to
-    :meth:`note`, does not end it, unless there are more than anybody corrects.
+    A mistake that the block itself raises is the last one. One that :meth:`read`, :meth:`read_each` or :meth:`note`
+    takes does not end the block, unless there are more than anybody corrects.
     """
 
     def __init__(self) -> None:
-        self._found: list[KstreamPlanError] = []
+        self._mistakes: list[KstreamPlanError] = []
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, raised: BaseException | None, _: TracebackType | None) -> None:
         if raised is None:
-            self.tell()
-        elif isinstance(raised, KstreamPlanError) and raised not in self._found:
-            self._found.append(raised)
-            raise together(self._found) from None
+            self.raise_all()
+        elif isinstance(raised, KstreamPlanError) and raised not in self._mistakes:
+            self._mistakes.append(raised)
+            raise together(self._mistakes) from None
 
     @property
     def flawless(self) -> bool:
         """Whether there is no mistake yet."""
-        return not self._found
+        return not self._mistakes
 
     def note(self, mistake: KstreamPlanError) -> None:
-        """Tell this mistake, and those that it stands for, at the end.
+        """Raise this mistake, and those that it stands for, at the end.
 
         Raises:
             KstreamPlanError: these are enough.
         """
-        self._found.append(mistake)
-        if sum(1 + len(one.also) for one in self._found) >= _MOST:
-            self.tell()
+        self._mistakes.append(mistake)
+        if sum(1 + len(noted.also) for noted in self._mistakes) >= _MOST:
+            self.raise_all()
 
-    def tell(self) -> None:
+    def raise_all(self) -> None:
         """Raise what was noted as one error, if anything was."""
-        if self._found:
-            raise together(self._found)
+        if self._mistakes:
+            raise together(self._mistakes)
 
-    def read(self, read: Callable[[], _Value], otherwise: _Other) -> _Value | _Other:
-        """Return what is read; if that is a mistake, ``otherwise``, which nobody gets to see."""
+    def read(self, read: Callable[[], _Value], default: _Other) -> _Value | _Other:
+        """Return what is read; ``default`` if that is a mistake."""
         try:
             return read()
         except KstreamPlanError as mistake:
             self.note(mistake)
-            return otherwise
+            return default
 
-    def each(self, items: Iterable[_Item], read: Callable[[_Item], _Value]) -> list[_Value]:
+    def read_each(self, items: Iterable[_Item], read: Callable[[_Item], _Value]) -> list[_Value]:
         """Return what is read of every item, without those that are mistakes."""
         values = []
         for item in items:

@@ -14,19 +14,21 @@ class Alias(NamedTuple):
     option: the option; without dashes the argument of that name.
     prefix: what stands before the value there.
     value: that of a flag; empty: the old option takes one.
-    others: prefixes that count instead where what stands before their colon is on the command line.
+    alternative_prefixes: prefixes that count instead where what stands before their colon is on the command line.
     is_implied: the option says it by itself.
     """
 
     option: str
     prefix: str = ""
     value: str = ""
-    others: tuple[str, ...] = ()
+    alternative_prefixes: tuple[str, ...] = ()
     is_implied: bool = False
 
     def words(self, value: str, line: Sequence[str]) -> list[str]:
         """Return how the value is given now, in this command line."""
-        prefixes = [prefix for prefix in self.others if any(prefix.partition(":")[0] in word for word in line)]
+        prefixes = [
+            prefix for prefix in self.alternative_prefixes if any(prefix.partition(":")[0] in word for word in line)
+        ]
         options = [self.option] if self.option.startswith("--") else []
         return [word for prefix in prefixes or [self.prefix] for word in (*options, f"{prefix}{value}")]
 
@@ -71,7 +73,7 @@ ALIASES: Mapping[str, Alias] = {
     "--no-what-if": Alias("--set", "what.if=", value="false"),
     "--max-learners": Alias("--design", "learner:max.learners="),
     "--scale-down-timeout": Alias("--design", "learner:scale.down.timeout.ms="),
-    "--connect-delay": Alias("--design", _DELAYS[0], others=_DELAYS),
+    "--connect-delay": Alias("--design", _DELAYS[0], alternative_prefixes=_DELAYS),
     "--connect-defer-join": Alias("--design", "connect-design-2:defer.join=", value="true"),
     "--connect-step": Alias("--design", "connect-design-3:step="),
     "--connect-pause": Alias("--design", "connect-design-3:pause="),
@@ -119,9 +121,9 @@ def modern_words(words: Sequence[str], with_value: Collection[str]) -> ModernWor
             if alias.is_implied:
                 warnings.append(f"{old} goes with the next release: {alias.option} says it")
                 continue
-            given = value if equals else alias.value or next(rest, None)
-            new_words = alias.words("VALUE" if given is None else given, words)
-            modern += new_words if given is not None else [alias.option] * alias.option.startswith("--")
+            new_value = value if equals else alias.value or next(rest, None)
+            new_words = alias.words("VALUE" if new_value is None else new_value, words)
+            modern += new_words if new_value is not None else [alias.option] * alias.option.startswith("--")
             warnings.append(f"{old} goes with the next release: write {shlex.join(new_words)}")
         else:
             modern += [word, *islice(rest, word.startswith("-") and word in with_value)]

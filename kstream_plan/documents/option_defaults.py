@@ -118,17 +118,19 @@ class DefaultsFile(NamedTuple):
             if not isinstance(value, dict) and key not in KEYS:
                 fix = _nearest(key, KEYS) or "write an option of a command without its dashes"
                 raise UsageError(f"{key!r} is no option of any command", where=self._place(key), fix=fix)
-        own = self.values.get(command, {})
-        for key in own:
+        command_values = self.values.get(command, {})
+        for key in command_values:
             if key not in keys:
                 fix = _nearest(key, keys) or f"see kstream-plan {command} --help-all"
                 raise UsageError(f"{key!r} is no option of {command}", where=self._place(key, command), fix=fix)
         common = {
-            key: value for key, value in self.values.items() if key in keys and (key not in own or key == _BY_NAME)
+            key: value
+            for key, value in self.values.items()
+            if key in keys and (key not in command_values or key == _BY_NAME)
         }
         return [
             *(Default(key, value, self._place(key)) for key, value in common.items()),
-            *(Default(key, value, self._place(key, command)) for key, value in own.items()),
+            *(Default(key, value, self._place(key, command)) for key, value in command_values.items()),
         ]
 
     def _place(self, key: str, *command: str) -> str:

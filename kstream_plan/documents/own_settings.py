@@ -42,7 +42,7 @@ def _number(low: int = 1, high: float = float("inf")) -> Callable[[str], int]:
     return parse
 
 
-def _within(parse: Callable[[str], int], low_and_high: Callable[[], tuple[int, float]]) -> Callable[[str], int]:
+def _bounded(parse: Callable[[str], int], low_and_high: Callable[[], tuple[int, float]]) -> Callable[[str], int]:
     def parse_within(text: str) -> int:
         low, high = low_and_high()
         if not low <= (value := parse(text)) <= high:
@@ -181,7 +181,7 @@ OF_COMMANDS: Mapping[str, OwnSetting] = {
         "Time limit for random simulations; their number then depends on the machine.",
     ),
     "every": OwnSetting(
-        _within(_DURATION, lambda: (1_000, float("inf"))), "10s", "Time between two polls (default: 5s)."
+        _bounded(_DURATION, lambda: (1_000, float("inf"))), "10s", "Time between two polls (default: 5s)."
     ),
     "expires_in": OwnSetting(_DURATION, "2h", "Time until the file does not count (default: 2h)."),
     "full": OwnSetting(_TRUTH, "true", "JSON with the complete outcome of each rebalance."),
@@ -216,7 +216,7 @@ OF_COMMANDS: Mapping[str, OwnSetting] = {
         _above_0(_DURATION, "a time above 0 is needed"), "24h", "Time to look back from the newest row (default: 24h)."
     ),
     "overwrite": OwnSetting(_TRUTH, "true", "Replace an existing data set."),
-    "probe": OwnSetting(_within(_DURATION, _probe_range), "15s", "Time between probes (default: 15s)."),
+    "probe": OwnSetting(_bounded(_DURATION, _probe_range), "15s", "Time between probes (default: 15s)."),
     "protocol": OwnSetting(_one_of(_protocols), "eager", "Rebalance protocol of the group."),
     "protocol_view": OwnSetting(
         _TRUTH, "true", "Show the protocol (KIP-429): the leader's view, rejoins, callbacks of each member."

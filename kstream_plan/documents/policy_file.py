@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kstream_plan.documents.codec import Codec, Json, defs_of, named, schema_of
+from kstream_plan.documents.codec import Codec, Json, defs_of, schema_of, with_name
 from kstream_plan.documents.quantities import COUNT_TEXT, SHARE_TEXT, parse_count, parse_duration, parse_share
 from kstream_plan.documents.yaml_node import YamlNode, read_document
 from kstream_plan.documents.yaml_values import DURATION_SCHEMA, TEXT, at_least, mapping, number
@@ -41,8 +41,8 @@ def load_policy(path: Path) -> Policy:
     try:
         data = unzipped_text(read_file(path, SETTINGS_BYTES))
     except OSError as error:
-        what = f"cannot read the file: {error.strerror or error}"
-        raise ConfigError(what, where=str(path), fix="check --policy") from error
+        problem = f"cannot read the file: {error.strerror or error}"
+        raise ConfigError(problem, where=str(path), fix="check --policy") from error
     with naming_other_kinds(data, POLICY.name, str(path)):
         return read_policy(data, str(path))
 
@@ -59,7 +59,7 @@ def _read(data: bytes, file: str) -> Policy:
     document = read_document(data, file)
     if document is None:
         return Policy()
-    for name, key, _ in document.named() if document.is_mapping else ():
+    for name, key, _ in document.named_nodes() if document.is_mapping else ():
         if name in RULES:
             raise key.fail("is a rule, and stands outside of defaults", f"write defaults: {{{name}: …}}")
     with document.parts(_PARTS, _FIX_POLICY) as parts:
@@ -83,7 +83,7 @@ def _applications(field: YamlNode) -> Mapping[str, Mapping[str, Limit]]:
 
 
 def _waivers(field: YamlNode) -> tuple[Waiver, ...]:
-    return () if field.is_empty else tuple(field.each(_waiver, _FIX_WAIVER))
+    return () if field.is_empty else tuple(field.read_each(_waiver, _FIX_WAIVER))
 
 
 def _limits_if_any(field: YamlNode) -> Mapping[str, Limit]:
@@ -98,8 +98,8 @@ def _limit(name: str, field: YamlNode) -> Limit:
     rule, value = RULES[name], VALUES[name]
     if not field.is_mapping or (rule.kind is Kind.TAGS and not _has_limit_of_tags(field)):
         return Limit(value.read(field))
-    missing = "write {limit: …, level: error or warning, reason: …}"
-    with field.parts(_LONG_FORM, _FIX_LIMITS, required=("limit",), missing=missing) as parts:
+    limit_fix = "write {limit: …, level: error or warning, reason: …}"
+    with field.parts(_LONG_FORM, _FIX_LIMITS, required=("limit",), required_fix=limit_fix) as parts:
         return Limit(
             parts.get("limit", value.read, False),
             parts.get("level", lambda level: Level(level.one_of(tuple(Level))), Level.ERROR),
@@ -109,7 +109,7 @@ def _limit(name: str, field: YamlNode) -> Limit:
 
 def _has_limit_of_tags(field: YamlNode) -> bool:
     """Tell the long form from a tag that is called ``limit``."""
-    return any(name == "limit" and value.is_mapping for name, _, value in field.named())
+    return any(name == "limit" and value.is_mapping for name, _, value in field.named_nodes())
 
 
 class _Form(NamedTuple):
@@ -163,25 +163,25 @@ def _value_of(rule: Rule) -> Codec[LimitValue]:
     form = _SHARE if rule.whole is not None else _FORMS[rule.kind]
 
     def read(field: YamlNode) -> LimitValue:
-        value = field.parsed(form.parse, form.fix)
+        value = field.parse_text(form.parse, form.fix)
         if isinstance(value, int) and not isinstance(value, bool) and value < rule.lowest:
             raise field.fail(f"is {value}, below {rule.lowest}", f"write {rule.lowest} or more")
         return value
 
-    return named(f"{form.name}{rule.lowest or ''}", Codec(read, None, at_least(rule.lowest, form.schema)))
+    return with_name(f"{form.name}{rule.lowest or ''}", Codec(read, None, at_least(rule.lowest, form.schema)))
 
 
 def _tag_counts(lowest: int) -> Codec[LimitValue]:
     fix = "write tags with the least number of their values, as in {zone: 2}"
 
-    def counted(_: str, item: YamlNode) -> int:
-        count = item.parsed(parse_count, fix)
+    def read_count(_: str, item: YamlNode) -> int:
+        count = item.parse_text(parse_count, fix)
         if count < lowest:
             raise item.fail(f"is {count}, below {lowest}", fix)
         return count
 
     def read(field: YamlNode) -> LimitValue:
-        counts = field.mapped(counted, fix)
+        counts = field.mapped(read_count, fix)
         if not counts:
             raise field.fail("names no tag", fix)
         return tuple(sorted(counts.items()))
@@ -192,7 +192,7 @@ def _tag_counts(lowest: int) -> Codec[LimitValue]:
         "minProperties": 1,
         "additionalProperties": at_least(lowest, _COUNTED),
     }
-    return named("tags", Codec(read, None, schema))
+    return with_name("tags", Codec(read, None, schema))
 
 
 #: How the limit of each rule is read, and its schema.
@@ -200,7 +200,7 @@ VALUES: Mapping[str, Codec[LimitValue]] = MappingProxyType({name: _value_of(rule
 
 
 def _waiver(field: YamlNode) -> Waiver:
-    with field.parts(_WAIVER, _FIX_WAIVER, required=_WAIVER, missing=_FIX_WAIVER) as parts:
+    with field.parts(_WAIVER, _FIX_WAIVER, required=_WAIVER, required_fix=_FIX_WAIVER) as parts:
         return Waiver(
             application=parts.get("application", lambda name: name.text("write an application id or a glob"), ""),
             rule=parts.get("rule", lambda rule: rule.one_of(tuple(RULES)), ""),
@@ -210,7 +210,7 @@ def _waiver(field: YamlNode) -> Waiver:
 
 
 def _last_day(field: YamlNode) -> date:
-    return field.parsed(parse_date, "write the last day on which it counts, as in 2027-01-31")
+    return field.parse_text(parse_date, "write the last day on which it counts, as in 2027-01-31")
 
 
 def parse_date(text: str) -> date:
@@ -232,7 +232,7 @@ def schema() -> dict[str, Json]:
     limits = mapping({name: _limit_schema(name) for name in RULES})
     waiver = mapping(
         {
-            "application": TEXT.said("An application id or glob.").schema,
+            "application": TEXT.described("An application id or glob.").schema,
             "rule": {"enum": list(RULES), "description": "The rule that does not count."},
             "until": {
                 "description": "The last day on which it applies.",
@@ -240,7 +240,7 @@ def schema() -> dict[str, Json]:
                 "format": "date",
                 "pattern": f"^{_DATE.pattern}$",
             },
-            "reason": TEXT.said("Why, or the ticket.").schema,
+            "reason": TEXT.described("Why, or the ticket.").schema,
         },
         _WAIVER,
     )
@@ -273,9 +273,9 @@ def schema() -> dict[str, Json]:
             },
         ],
     )
-    about: Json = "What plans have to keep to. Nothing in it at all is an error: the policy has no rules."
+    description: Json = "What plans have to keep to. Nothing in it at all is an error: the policy has no rules."
     defs: dict[str, Json] = {**defs_of(VALUES.values()), "limits": limits}
-    return schema_of("policy", "Policy", Codec(str, None, {"description": about, **document}, defs))
+    return schema_of("policy", "Policy", Codec(str, None, {"description": description, **document}, defs))
 
 
 def _limit_schema(name: str) -> Json:
@@ -284,7 +284,7 @@ def _limit_schema(name: str) -> Json:
         {
             "limit": value,
             "level": {"enum": list(Level), "description": "How much a violation counts; error if not given."},
-            "reason": TEXT.said("Why the rule exists.").schema,
+            "reason": TEXT.described("Why the rule exists.").schema,
         },
         ["limit"],
     )

@@ -1,6 +1,6 @@
 """Records: codecs that follow dataclasses and named tuples, whose annotations decide what each field is.
 
-Who declares a format adds what each field means, and its codec where the annotation does not say everything.
+A format adds what each field means, and its codec where the annotation does not say everything.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from kstream_plan.documents.codec import (
     defs_of,
     list_of,
     mapping_of,
-    named,
-    not_wanted,
     one_of,
     or_null,
+    type_error,
+    with_name,
 )
 
 _T = TypeVar("_T")
@@ -47,14 +47,14 @@ class Field:
         description: what it means.
         get: the value to be written, of the record; by default its attribute. ``plan.summary.moves`` is that of an
             attribute's attribute, null if one on the way is ``None``; its annotation is the last one's.
-        missing: what is read if it is not there; by default it has to be.
+        default: what is read if it is not there; by default it has to be.
         left_out: it is not written if it is what is read when it is missing.
     """
 
     codec: Codec[Any] | None = None
     description: str = ""
     get: Callable[[Any], Any] | str | None = None
-    missing: Any = NEEDED
+    default: Any = NEEDED
     left_out: bool = False
 
 
@@ -65,34 +65,36 @@ class Codecs:
     """
 
     def __init__(self, meanings: Mapping[str, str] | None = None) -> None:
-        self._of: dict[Any, Codec[Any]] = {str: TEXT, bool: BOOLEAN, int: COUNT, float: NUMBER}
+        self._codecs: dict[Any, Codec[Any]] = {str: TEXT, bool: BOOLEAN, int: COUNT, float: NUMBER}
         self._meanings = meanings or {}
 
     def add(self, kind: Any, codec: Codec[_T]) -> Codec[_T]:
         """Take a codec in, and return it."""
-        self._of[kind] = codec
+        self._codecs[kind] = codec
         return codec
 
-    def of(self, annotation: Any) -> Codec[Any]:
+    def codec_of(self, annotation: Any) -> Codec[Any]:
         """Return the codec of a type that was taken in, of texts, numbers, and tuples or mappings of such.
 
         Raises:
             TypeError: of this type there is none.
         """
-        if annotation in self._of:
-            return self._of[annotation]
+        if annotation in self._codecs:
+            return self._codecs[annotation]
         origin, arguments = get_origin(annotation), get_args(annotation)
         if isinstance(annotation, type) and issubclass(annotation, StrEnum):
             return one_of(annotation)
         if origin is Literal:
             return const(arguments[0]) if len(arguments) == 1 else one_of(arguments)
         if origin in (types.UnionType, Union) and type(None) in arguments:
-            return or_null(self.of(reduce(or_, (argument for argument in arguments if argument is not type(None)))))
+            return or_null(
+                self.codec_of(reduce(or_, (argument for argument in arguments if argument is not type(None))))
+            )
         if origin in (Sequence, tuple) and len(set(arguments) - {...}) == 1:
             size = len(arguments) if origin is tuple and ... not in arguments else None
-            return list_of(self.of(arguments[0]), size or 0, size)
+            return list_of(self.codec_of(arguments[0]), size or 0, size)
         if origin is Mapping and issubclass(arguments[0], str):
-            return mapping_of(self.of(arguments[1]))
+            return mapping_of(self.codec_of(arguments[1]))
         raise TypeError(f"there is no codec of {annotation}")
 
     def record(
@@ -128,22 +130,24 @@ class Codecs:
 
         Arguments are those of :meth:`record`; a field that the class does not have says what to get, and its codec.
         """
-        return _codec([self._part(kind, *each) for each in declared.items()], _not_read, description, ref)
+        return _codec(
+            [self._part(kind, name, declaration) for name, declaration in declared.items()], _not_read, description, ref
+        )
 
     def _part(self, kind: type, attribute: str, declared: Field | Codec[Any] | str) -> _Part:
         field = declared if isinstance(declared, Field) else Field()
         codec = declared if isinstance(declared, Codec) else field.codec
         description = declared if isinstance(declared, str) else field.description
         path = (field.get if isinstance(field.get, str) else attribute).split(".")
-        codec = codec or self.of(_annotation(kind, path))
+        codec = codec or self.codec_of(_annotation(kind, path))
         if not description and "description" not in codec.schema:
             description = self._meanings.get(attribute, "")
         return _Part(
             attribute,
             attribute.removesuffix("_"),
-            codec.said(description) if description else codec,
+            codec.described(description) if description else codec,
             field.get if callable(field.get) else _getter(path),
-            field.missing,
+            field.default,
             field.left_out,
         )
 
@@ -155,7 +159,7 @@ class _Part(NamedTuple):
     name: str
     codec: Codec[Any]
     get: Callable[[Any], Any]
-    missing: Any
+    default: Any
     left_out: bool
 
     @property
@@ -165,11 +169,11 @@ class _Part(NamedTuple):
 
 
 def _annotation(kind: Any, path: Sequence[str]) -> Any:
-    """Return what an attribute of an attribute is; ``None`` is among it if one on the way may be ``None``."""
+    """Return the type of an attribute's attribute; it includes ``None`` if one on the way may be ``None``."""
     may_be_none = False
     for name in path:
         if get_origin(kind) in (types.UnionType, Union):
-            kind, may_be_none = next(one for one in get_args(kind) if one is not type(None)), True
+            kind, may_be_none = next(argument for argument in get_args(kind) if argument is not type(None)), True
         member = getattr(kind, name, None)
         kind = get_type_hints(member.fget)["return"] if isinstance(member, property) else _hints(kind)[name]
     return kind | None if may_be_none else kind
@@ -192,7 +196,7 @@ def _getter(path: Sequence[str]) -> Callable[[Any], Any]:
 
 def _codec(parts: Sequence[_Part], read: Callable[[Any], Any], description: str, ref: str) -> Codec[Any]:
     codec = Codec(read, _writer(parts), _object(parts, description), defs_of(part.codec for part in parts))
-    return named(ref, codec) if ref else codec
+    return with_name(ref, codec) if ref else codec
 
 
 def _not_read(_value: Any) -> NoReturn:
@@ -200,47 +204,47 @@ def _not_read(_value: Any) -> NoReturn:
 
 
 def _fields(kind: type) -> Iterable[str]:
-    return [one.name for one in fields(kind)] if is_dataclass(kind) else kind._fields  # type: ignore[attr-defined]
+    return [field.name for field in fields(kind)] if is_dataclass(kind) else kind._fields  # type: ignore[attr-defined]
 
 
 def _reader(parts: Sequence[_Part], make: Callable[..., _T]) -> Callable[[Any], _T]:
-    needed = [(p.name, p.attribute, p.codec.read) for p in parts if p.missing is NEEDED and p.constant is None]
-    others = [(p.name, p.attribute, p.codec.read, p.missing) for p in parts if p.missing is not NEEDED]
+    required = [(p.name, p.attribute, p.codec.read) for p in parts if p.default is NEEDED and p.constant is None]
+    optional = [(p.name, p.attribute, p.codec.read, p.default) for p in parts if p.default is not NEEDED]
 
     def read(value: Any) -> _T:
         if type(value) is not dict:
-            raise not_wanted(value, "an object")
-        found = {}
+            raise type_error(value, "an object")
+        attributes = {}
         name = ""
         try:
-            for name, attribute, read_field in needed:
-                found[attribute] = read_field(value[name])
-            for name, attribute, read_field, missing in others:
-                found[attribute] = read_field(value[name]) if name in value else missing
+            for name, attribute, read_field in required:
+                attributes[attribute] = read_field(value[name])
+            for name, attribute, read_field, default in optional:
+                attributes[attribute] = read_field(value[name]) if name in value else default
         except KeyError:
             raise WrongValueError(f"has no field {name!r}") from None
         except WrongValueError as wrong:
-            raise wrong.within(f".{name}") from None
-        return make(**found)
+            raise wrong.with_path(f".{name}") from None
+        return make(**attributes)
 
     return read
 
 
 def _writer(parts: Sequence[_Part]) -> Callable[[Any], Json]:
     constants = {part.name: part.constant for part in parts if part.constant is not None}
-    always = [part for part in parts if part.constant is None and not part.left_out]
-    same = [(part.name, part.get) for part in always if part.codec.write is None]
-    other = [(part.name, part.get, part.codec.write) for part in always if part.codec.write is not None]
-    seldom = [part for part in parts if part.left_out]
+    regular_parts = [part for part in parts if part.constant is None and not part.left_out]
+    unconverted = [(part.name, part.get) for part in regular_parts if part.codec.write is None]
+    converted = [(part.name, part.get, part.codec.write) for part in regular_parts if part.codec.write is not None]
+    optional_parts = [part for part in parts if part.left_out]
 
     def write(value: Any) -> Json:
-        document: dict[str, Json] = {name: get(value) for name, get in same}
-        for name, get, write_field in other:
+        document: dict[str, Json] = {name: get(value) for name, get in unconverted}
+        for name, get, write_field in converted:
             document[name] = write_field(get(value))
-        for part in seldom:
-            held = part.get(value)
-            if held != part.missing:
-                document[part.name] = part.codec.written(held)
+        for part in optional_parts:
+            field_value = part.get(value)
+            if field_value != part.default:
+                document[part.name] = part.codec.to_json(field_value)
         return document | constants
 
     return write
@@ -248,25 +252,25 @@ def _writer(parts: Sequence[_Part]) -> Callable[[Any], Json]:
 
 def _object(parts: Sequence[_Part], description: str) -> dict[str, Json]:
     properties: dict[str, Json] = {part.name: part.codec.schema for part in parts}
-    required: list[Json] = [part.name for part in parts if part.missing is NEEDED]
-    said: dict[str, Json] = {"description": description} if description else {}
-    return {**said, "type": "object", "properties": properties, "required": required}
+    required: list[Json] = [part.name for part in parts if part.default is NEEDED]
+    description_keyword: dict[str, Json] = {"description": description} if description else {}
+    return {**description_keyword, "type": "object", "properties": properties, "required": required}
 
 
 def interned(codec: Codec[_T], *names: str) -> Codec[_T]:
-    """Return the codec of a record of texts, in the fields of these names, that reads what is alike as one object."""
+    """Wrap a codec so that records with equal texts in these fields are read as one shared object."""
     inner, key_of = codec.read, itemgetter(*names)
-    seen: dict[tuple[str, ...], _T] = {}
+    record_by_key: dict[tuple[str, ...], _T] = {}
 
     def read(value: Any) -> _T:
         try:
-            return seen[key_of(value)]  # nothing but a text is equal to a text
+            return record_by_key[key_of(value)]  # nothing but a text is equal to a text
         except (KeyError, TypeError, IndexError):
-            found = inner(value)
-        if len(seen) >= _MOST_INTERNED:
-            seen.clear()
-        seen[key_of(value)] = found
-        return found
+            record = inner(value)
+        if len(record_by_key) >= _MOST_INTERNED:
+            record_by_key.clear()
+        record_by_key[key_of(value)] = record
+        return record
 
     return replace(codec, read=read)
 
@@ -286,12 +290,14 @@ def tagged(tag: str, description: str, codecs: Sequence[Codec[Any]]) -> Codec[An
 
     def _no_kind(value: Any) -> WrongValueError:
         if type(value) is not dict:
-            return not_wanted(value, "an object")
+            return type_error(value, "an object")
         if tag not in value:
             return WrongValueError(f"has no field {tag!r}")
         kind = value[tag]
-        what = f"is {kind!r}, not one of {', '.join(by_tag)}" if type(kind) is str else not_wanted(kind, "text").what
-        return WrongValueError(what, f".{tag}")
+        problem = (
+            f"is {kind!r}, not one of {', '.join(by_tag)}" if type(kind) is str else type_error(kind, "text").problem
+        )
+        return WrongValueError(problem, f".{tag}")
 
     def write(value: Any) -> Json:
         writer = writers[getattr(value, tag)]

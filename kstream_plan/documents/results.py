@@ -23,7 +23,7 @@ from kstream_plan.snapshots.rows.document_kind import COLUMNS_OF_RESULTS, kind_o
 FORMAT_VERSION = "1.0"
 _ROWS_AT_ONCE = 64
 
-_SAID = {
+_DESCRIPTIONS = {
     "format_version": "Major and minor version of this format.",
     "kind": "What this is.",
     "outcome": "`settled`: nothing follows; `moving`: it settles; else how it ends; `unreadable`: no plan.",
@@ -84,7 +84,8 @@ _SAID = {
 _NEEDED = {"format_version", "kind", "outcome"}
 
 _FIELDS: dict[str, Any] = {
-    name: said if name in _NEEDED else Field(description=said, missing=None) for name, said in _SAID.items()
+    name: description if name in _NEEDED else Field(description=description, default=None)
+    for name, description in _DESCRIPTIONS.items()
 }
 #: How a row is read, written and described.
 RESULT = Codecs().record(
@@ -103,20 +104,22 @@ def spark_columns() -> str:
     """Return the columns of a row as Spark's schema."""
     kinds = get_type_hints(Result)
     columns = []
-    for one in fields(Result):
-        arguments = get_args(kinds[one.name])
-        columns.append(f"{one.name} {next((_SPARK_TYPES[of] for of in arguments if of in _SPARK_TYPES), 'string')}")
+    for field in fields(Result):
+        arguments = get_args(kinds[field.name])
+        columns.append(
+            f"{field.name} {next((_SPARK_TYPES[kind] for kind in arguments if kind in _SPARK_TYPES), 'string')}"
+        )
     return ", ".join(columns)
 
 
 def result_line(result: Result) -> str:
     """Return a result as one line of ASCII, without the line end."""
-    return json.dumps(RESULT.written(result), sort_keys=True, separators=(",", ":"))
+    return json.dumps(RESULT.to_json(result), sort_keys=True, separators=(",", ":"))
 
 
 def row_of(result: Result) -> tuple[Any, ...]:
     """Return a row's values in the order of its columns."""
-    return tuple(getattr(result, one.name) for one in fields(result))
+    return tuple(getattr(result, field.name) for field in fields(result))
 
 
 def is_results_file(path: str | Path) -> bool:
@@ -144,7 +147,7 @@ def read_results(path: str | Path) -> list[Result]:
         PlanFileError: a file cannot be read, or is none of results, or the path leads to another file system.
         SnapshotError: there is no such path.
     """
-    found: list[Result] = []
+    results: list[Result] = []
     paths = check_paths([str(path)])
     if paths.remote:
         raise PlanFileError("is not on this machine", where=str(path), fix="copy it here, or read it with Spark")
@@ -152,8 +155,8 @@ def read_results(path: str | Path) -> list[Result]:
         for result in each_result(file.path, with_plan=False):
             if isinstance(result, PlanFileError):
                 raise result
-            found.append(result)
-    return found
+            results.append(result)
+    return results
 
 
 def each_result(path: str | Path, *, with_plan: bool) -> Iterator[Result | PlanFileError]:
@@ -181,12 +184,12 @@ def _rows(path: str | Path, with_plan: bool) -> Iterator[Any]:
     from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - only for Parquet
 
     with ParquetFile(at_hand(path)) as file:
-        wanted = [name for name in file.schema_arrow.names if with_plan or name != "plan"]
-        for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=wanted):
+        columns = [name for name in file.schema_arrow.names if with_plan or name != "plan"]
+        for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=columns):
             yield from batch.to_pylist()
 
 
-def _result(row: Any, where: str) -> Result | PlanFileError:
+def _result(row: Any, location: str) -> Result | PlanFileError:
     try:
         if not isinstance(row, dict) or row.get("kind") != "result":
             raise WrongValueError("is not a row of results")
@@ -196,4 +199,4 @@ def _result(row: Any, where: str) -> Result | PlanFileError:
             )
         return RESULT.read(row)
     except WrongValueError as wrong:
-        return PlanFileError(str(wrong), where=where, fix="write the results again with --set out.format")
+        return PlanFileError(str(wrong), where=location, fix="write the results again with --set out.format")

@@ -58,9 +58,9 @@ def _row_schema(kind: str, title: str, row: type) -> dict[str, Json]:
 def _object(record: type, defs: dict[str, Json]) -> dict[str, Json]:
     hints, defaults = record.__annotations__, record._field_defaults  # type: ignore[attr-defined]
     properties: dict[str, Json] = {name: _schema(hint, defs) for name, hint in hints.items()}
-    about = " ".join((getdoc(record) or "").split())
+    description = " ".join((getdoc(record) or "").split())
     return {
-        "description": about,
+        "description": description,
         "type": "object",
         "properties": properties,
         "required": [name for name in hints if name not in defaults],
@@ -73,13 +73,13 @@ def _schema(annotation: Any, defs: dict[str, Json]) -> dict[str, Json]:
     if origin is Annotated:
         return _annotated(_schema(arguments[0], defs), annotation.__metadata__)
     if origin in (types.UnionType, Union):
-        return _any_of([_schema(each, defs) for each in arguments])
+        return _any_of([_schema(option, defs) for option in arguments])
     if origin is tuple:
         return {"type": "array", "items": _schema(arguments[0], defs)}
     if origin is Mapping:
         return {"type": "object", "additionalProperties": _schema(arguments[1], defs)}
     if origin is Literal or isinstance(annotation, EnumType):
-        return {"enum": [str(each) for each in arguments or annotation]}
+        return {"enum": [str(option) for option in arguments or annotation]}
     return dict(_FLAT[annotation]) if annotation in _FLAT else _reference(annotation, defs)
 
 
@@ -138,8 +138,8 @@ def _settings() -> dict[str, Json]:
     for name in STORE_SETTINGS:
         schemas[name] = {"description": f"{kafka_name(name)}: where stores are.", "type": ["string", "null"]}
     for name in DECIDING_SETTINGS:
-        unused = f"{kafka_name(name)}: no plan goes by it; another than the default is a warning."
-        description = _MEANINGS.get(name, unused)
+        default_description = f"{kafka_name(name)}: no plan goes by it; another than the default is a warning."
+        description = _MEANINGS.get(name, default_description)
         schemas[name] = {**schemas.get(name, {}), "description": description, "type": ["string", "integer", "null"]}
     schemas["connect_protocol"] = {
         "description": "connect.protocol, only for a Connect group. Default sessioned.",

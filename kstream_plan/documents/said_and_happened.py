@@ -1,4 +1,4 @@
-"""A saved plan and a history → what was said beside what happened, one per application. No Spark is needed."""
+"""A saved plan and a history → the plan beside what happened, one per application. No Spark is needed."""
 
 from __future__ import annotations
 
@@ -62,20 +62,20 @@ def read_said_and_happened(
     """
     if STDIN in (plan_path, history_path) or not is_plan_file(plan_path) or is_plan_file(history_path):
         return None
-    wanted, asked = Selection(tuple(application_ids)), first is not None or last is not None
+    selection, has_point = Selection(tuple(application_ids)), first is not None or last is not None
     plans = read_plan_file(plan_path)
     names = [plan.group.application_id for plan in plans]
-    missing = wanted.unmatched_globs(names)
-    if missing:
-        raise wanted.nothing_found(missing, names, [plan_path])[0]
-    plans = [plan for plan in plans if wanted.wants(plan.group.application_id)]
+    missing_ids = selection.unmatched_globs(names)
+    if missing_ids:
+        raise selection.nothing_found(missing_ids, names, [plan_path])[0]
+    plans = [plan for plan in plans if selection.wants(plan.group.application_id)]
     try:
         history = entries_of(history_path)
     except SnapshotError:
-        if asked:
+        if has_point:
             raise
         return None  # what it is instead, and what is wrong with it, is found when it is read as that
-    if not asked and not all(_is_history(plan, history.get(plan.group.application_id, ())) for plan in plans):
+    if not has_point and not all(_is_history(plan, history.get(plan.group.application_id, ())) for plan in plans):
         return None
     return [_held_against(plan, _entries(history, plan, history_path), first, last) for plan in plans]
 
@@ -84,7 +84,7 @@ def recorded_since(plan: Plan, rows: Sequence[Row], since_ms: int | None = None)
     """Return the generations of a plan's course that rows tell of, in time.
 
     Args:
-        plan: what was said; generations before its first one are left out.
+        plan: the plan; generations before its first one are left out.
         rows: snapshot rows, each with the decision that was made of it; others are passed over.
         since_ms: only those later than this, since 1970.
 
@@ -92,8 +92,8 @@ def recorded_since(plan: Plan, rows: Sequence[Row], since_ms: int | None = None)
         SnapshotError: a row breaks the contract.
     """
     entries = [HistoryEntry(row, "the group", _time(row.get("captured_at"))) for row in rows]
-    decisions = _after_snapshot(plan, _decisions(entries, told=False))
-    return [_recorded(one) for one in decisions if since_ms is None or one.at_ms > since_ms]
+    decisions = _after_snapshot(plan, _decisions(entries, with_withheld=False))
+    return [_recorded(decision) for decision in decisions if since_ms is None or decision.at_ms > since_ms]
 
 
 def _is_history(plan: Plan, entries: Sequence[HistoryEntry]) -> bool:
@@ -109,15 +109,17 @@ def _entries(history: Mapping[str, Sequence[HistoryEntry]], plan: Plan, path: st
     return history[name]
 
 
-def _decisions(entries: Sequence[HistoryEntry], *, told: bool = True) -> list[_Decision]:
-    """Return the decisions whose times are known, in order; ``told``: those that tell who gets what is withheld."""
-    found = []
-    for before, entry in zip([None, *entries], entries, strict=False):
+def _decisions(entries: Sequence[HistoryEntry], *, with_withheld: bool = True) -> list[_Decision]:
+    """Return the decisions of known times, in order; ``with_withheld``: those with the new owners of withheld tasks."""
+    decisions = []
+    for previous_entry, entry in zip([None, *entries], entries, strict=False):
         if entry.row.get("group_protocol") == _CONNECT:
             if entry.at_ms is not None:
-                found.append(_Decision(entry, generation_of(entry.row), entry.at_ms, _trigger(before, entry)))
+                decisions.append(
+                    _Decision(entry, generation_of(entry.row), entry.at_ms, _trigger(previous_entry, entry))
+                )
             continue
-        decision = outcome_of(entry) if told else entry.row.get("decision")
+        decision = outcome_of(entry) if with_withheld else entry.row.get("decision")
         if not isinstance(decision, Mapping) or decision.get("decided") is None:
             continue
         at_ms, number = _time(decision.get("at")), decision.get("generation")
@@ -125,13 +127,14 @@ def _decisions(entries: Sequence[HistoryEntry], *, told: bool = True) -> list[_D
         if at_ms is not None:
             generation = number if isinstance(number, int) else generation_of(entry.row) + 1
             texts = (_text(decision.get(name)) for name in ("trigger", "plan", "without_plan"))
-            found.append(_Decision(entry, generation, at_ms, *texts))
-    return found
+            decisions.append(_Decision(entry, generation, at_ms, *texts))
+    return decisions
 
 
-def _trigger(before: HistoryEntry | None, entry: HistoryEntry) -> str | None:
+def _trigger(previous_entry: HistoryEntry | None, entry: HistoryEntry) -> str | None:
     """Return why Connect's workers rejoined: for a follow-up, if they are the same and have the same connectors."""
-    is_same = before is not None and _workers_and_connectors(before.row) == _workers_and_connectors(entry.row)
+    previous_row = None if previous_entry is None else previous_entry.row
+    is_same = previous_row is not None and _workers_and_connectors(previous_row) == _workers_and_connectors(entry.row)
     return Trigger.FOLLOW_UP if is_same else None
 
 
@@ -142,13 +145,13 @@ def _workers_and_connectors(row: Row) -> tuple[set[str], object]:
     return ids, row.get("connectors")
 
 
-def _text(given: object) -> str | None:
-    return given if isinstance(given, str) else None
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
-def _time(given: object) -> int | None:
+def _time(value: object) -> int | None:
     try:
-        return parse_time(given) if isinstance(given, str) else None
+        return parse_time(value) if isinstance(value, str) else None
     except ValueError:
         return None  # what is wrong with it is found when the row is read
 
@@ -160,47 +163,57 @@ def _after_snapshot(plan: Plan, decisions: Sequence[_Decision]) -> list[_Decisio
     """
     first = plan.rounds[0].generation if plan.rounds else plan.generation + 1
     if plan.captured_at is None:
-        return [one for one in decisions if one.generation >= first]
+        return [decision for decision in decisions if decision.generation >= first]
     since_ms = parse_time(plan.captured_at)
-    return [one for one in decisions if one.at_ms > since_ms or (one.at_ms == since_ms and one.generation == first)]
+    return [
+        decision
+        for decision in decisions
+        if decision.at_ms > since_ms or (decision.at_ms == since_ms and decision.generation == first)
+    ]
 
 
 def _held_against(plan: Plan, entries: Sequence[HistoryEntry], first: str | None, last: str | None) -> SaidAndHappened:
     decisions, event_ms = _decisions(entries), None
     if first is None:
-        chosen = _after_snapshot(plan, decisions)
+        matching_decisions = _after_snapshot(plan, decisions)
     elif GENERATION.fullmatch(first):
-        chosen = [one for one in decisions if one.generation > int(first)]
+        matching_decisions = [decision for decision in decisions if decision.generation > int(first)]
     else:
         event_ms = point_ms(first, "--from")
-        chosen = [one for one in decisions if one.at_ms >= event_ms]
+        matching_decisions = [decision for decision in decisions if decision.at_ms >= event_ms]
     if last is not None:
         by_number = GENERATION.fullmatch(last)
         limit = int(last) if by_number else point_ms(last, "--to")
-        chosen = [one for one in chosen if (one.generation if by_number else one.at_ms) <= limit]
-    if not chosen:
-        raise _nothing(plan, decisions, entries)
-    return said_and_happened(plan, [_recorded(one) for one in chosen], event_ms, whole=last is not None)
-
-
-def _recorded(one: _Decision) -> Recorded:
-    snapshot = snapshot_from_row(one.entry.row, one.entry.where, lags_as_reported=True)
-    if snapshot.group_protocol == _CONNECT:
-        return Recorded.from_holdings(snapshot, one.at_ms, one.trigger)
-    return Recorded(
-        snapshot=snapshot,
-        at_ms=one.at_ms,
-        trigger=one.trigger,
-        plan=one.plan,
-        without_plan=one.without_plan,
-        has_withheld=outcome_of(one.entry) is not None,
+        matching_decisions = [
+            decision
+            for decision in matching_decisions
+            if (decision.generation if by_number else decision.at_ms) <= limit
+        ]
+    if not matching_decisions:
+        raise _no_decision_error(plan, decisions, entries)
+    return said_and_happened(
+        plan, [_recorded(decision) for decision in matching_decisions], event_ms, whole=last is not None
     )
 
 
-def _nothing(plan: Plan, decisions: Sequence[_Decision], entries: Sequence[HistoryEntry]) -> SnapshotError:
-    what = f"tells no decision of {shown(plan.group.application_id)} in that time"
-    where = printable(entries[-1].where.rpartition(",")[0])
+def _recorded(decision: _Decision) -> Recorded:
+    snapshot = snapshot_from_row(decision.entry.row, decision.entry.location, lags_as_reported=True)
+    if snapshot.group_protocol == _CONNECT:
+        return Recorded.from_holdings(snapshot, decision.at_ms, decision.trigger)
+    return Recorded(
+        snapshot=snapshot,
+        at_ms=decision.at_ms,
+        trigger=decision.trigger,
+        plan=decision.plan,
+        without_plan=decision.without_plan,
+        has_withheld=outcome_of(decision.entry) is not None,
+    )
+
+
+def _no_decision_error(plan: Plan, decisions: Sequence[_Decision], entries: Sequence[HistoryEntry]) -> SnapshotError:
+    problem = f"tells no decision of {shown(plan.group.application_id)} in that time"
+    location = printable(entries[-1].location.rpartition(",")[0])
     if not decisions:
-        return SnapshotError(what, where=where, fix="make the history again with kstream-plan snapshot --all")
+        return SnapshotError(problem, where=location, fix="make the history again with kstream-plan snapshot --all")
     times = f"{format_time(decisions[0].at_ms)} to {format_time(decisions[-1].at_ms)}"
-    return SnapshotError(what, where=where, fix=f"it tells those of {times}: choose another --from or --to")
+    return SnapshotError(problem, where=location, fix=f"it tells those of {times}: choose another --from or --to")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Literal, TypeAlias
 
-from kstream_plan.documents.codec import Codec, Json, named
+from kstream_plan.documents.codec import Codec, Json, with_name
 from kstream_plan.documents.mistakes import Mistakes
 from kstream_plan.documents.quantities import RATE_TEXT, parse_rate
 from kstream_plan.documents.streams_config import KNOWN_NAMES, setting_value
@@ -35,11 +35,11 @@ def _state_left(text: str) -> StateLeft:
 
 def _tags(value: YamlNode) -> tuple[tuple[str, str], ...]:
     with Mistakes() as mistakes:
-        return tuple(sorted(mistakes.each(value.named(), lambda named: (named[0], named[2].text()))))
+        return tuple(sorted(mistakes.read_each(value.named_nodes(), lambda pair: (pair[0], pair[2].text()))))
 
 
 def _task_counts(value: YamlNode) -> tuple[TaskCount, ...]:
-    counts = tuple(TaskCount(name, TASKS.read(node)) for name, _, node in value.named())
+    counts = tuple(TaskCount(name, TASKS.read(node)) for name, _, node in value.named_nodes())
     if not counts:
         raise value.fail("names no connector", "write its name and the number of its tasks, as {orders: 4}")
     return counts
@@ -47,18 +47,18 @@ def _task_counts(value: YamlNode) -> tuple[TaskCount, ...]:
 
 def _settings(value: YamlNode) -> tuple[tuple[str, SettingValue], ...]:
     with Mistakes() as mistakes:
-        settings = mistakes.each(value.named(), lambda named: _setting(*named))
+        settings = mistakes.read_each(value.named_nodes(), lambda pair: _setting(*pair))
     return tuple(sorted(dict(settings).items()))
 
 
 def _setting(name: str, key: YamlNode, value: YamlNode) -> tuple[str, SettingValue]:
     if name == RELEASE:
-        return name, value.parsed(parse_modelled_release, "write a release of Kafka, as 3.9.1")
-    return setting_value(value.setting(name), key.where, value.where, of_groups=True)
+        return name, value.parse_text(parse_modelled_release, "write a release of Kafka, as 3.9.1")
+    return setting_value(value.setting(name), key.location, value.location, of_groups=True)
 
 
 def _settings_schema() -> dict[str, Json]:
-    bounds = {name: RANGES.get(known, (0, 0)) for name, (known, _) in KNOWN_NAMES.items()}
+    bounds = {name: RANGES.get(config_name, (0, 0)) for name, (config_name, _) in KNOWN_NAMES.items()}
     bounds |= {name: CONNECT_SETTINGS[name][2:] for name in CONNECT_GROUP_ONLY}
     bounds |= {name: of_group[2:] for name, of_group in GROUP_SETTINGS.items()}
     patterns: dict[str, Json] = {
@@ -70,8 +70,8 @@ def _settings_schema() -> dict[str, Json]:
 
 def _setting_schema(name: str, low: int, high: int) -> dict[str, Json]:
     if name == "rack_aware_assignment_tags":
-        one: list[Json] = ["string", "number", "boolean", "null"]
-        return {"type": [*one, "array"], "items": {"type": one}}
+        scalar_types: list[Json] = ["string", "number", "boolean", "null"]
+        return {"type": [*scalar_types, "array"], "items": {"type": scalar_types}}
     if name == "rack_aware_assignment_strategy":
         return {"type": "string", "pattern": fitting("|".join(RACK_STRATEGIES))}
     return number("integer", r"[+-]?\d{1,30}", minimum=low, maximum=high)
@@ -80,15 +80,15 @@ def _setting_schema(name: str, low: int, high: int) -> dict[str, Json]:
 NUMBER = whole(1, MOST_INSTANCES)
 TASKS = whole(0, MOST_TASKS)
 RECORDS = whole(1, MAX_LONG)
-INSTANCES = named(
+INSTANCES = with_name(
     "instances",
-    NAMES.said(
+    NAMES.described(
         "One instance or a list of them: process id, its beginning, or host; new instances by the host they were "
         "given; all: all instances that run then."
     ),
 )
 STATE_LEFT = Codec(
-    partial(YamlNode.parsed, parse=_state_left),
+    partial(YamlNode.parse_text, parse=_state_left),
     None,
     {"type": "string", "pattern": fitting(rf"kept|lost|flushed-at\s+(?:{RATE_TEXT})")},
 )

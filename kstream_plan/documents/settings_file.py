@@ -46,7 +46,7 @@ _OPTION = re.compile(r"(?:-D|--)([\w.-]+\.[\w.-]+)=([^\s\"']*)")
 _DEFAULT = re.compile(r"\$\{[\w.-]+?:?[-:]([^{}]*)\}")
 #: What stands for another setting of the file, or another variable of the environment.
 _REFERENCE = re.compile(r"\$\{(?P<name>[\w.-]+)\}|\$\((?P<variable>\w+)\)|\$(?P<plain>[A-Z_]+)")
-#: In HOCON: it counts as not written where nobody sets it.
+#: In HOCON: it counts as not written where it is not set.
 _OPTIONAL = re.compile(r"\$\{\?([\w.-]+)\}")
 _MOST_REFERENCES = 5
 #: One of a list: with its place in brackets, or behind ``_`` in the environment.
@@ -72,22 +72,22 @@ class SettingsFile(NamedTuple):
     kind: FileKind | None
 
 
-class Wanted(NamedTuple):
-    """What is looked for in a file of settings.
+class SettingsQuery(NamedTuple):
+    """The settings to find in a file.
 
-    known: the names that matter, with ``_`` for ``.``.
+    known_names: the names that matter, with ``_`` for ``.``.
     identity: the setting by which it is known whose settings they are.
     option: how the file is given.
     other_clients: words, in capitals, that settings begin with which are not the group's.
     """
 
-    known: Collection[str]
+    known_names: Collection[str]
     identity: str
     option: str
     other_clients: Collection[str] = ()
 
 
-def read_settings(path: str | Path, wanted: Wanted) -> SettingsFile:
+def read_settings(path: str | Path, query: SettingsQuery) -> SettingsFile:
     """Read settings in any form: by suffix, any other by looking; where none is known, from wherever they may stand.
 
     The names that are wanted are found under the prefixes of all frameworks that are known.
@@ -95,8 +95,8 @@ def read_settings(path: str | Path, wanted: Wanted) -> SettingsFile:
     Raises:
         ConfigError: the file cannot be read or parsed.
     """
-    where, path = str(path), Path(path)
-    text = _EXPORT.sub(r"\1", _read(path, wanted.option))
+    file_name, path = str(path), Path(path)
+    text = _EXPORT.sub(r"\1", _read(path, query.option))
     text = _UNDERLINED.sub(r"\2\2\1=\3", _SYNONYMS.sub("", text))
     if (printed := _PRINTED.fullmatch(text)) is not None:
         text = _NEXT_PRINTED.sub("\n", printed[1])
@@ -105,28 +105,28 @@ def read_settings(path: str | Path, wanted: Wanted) -> SettingsFile:
     data = text.encode("utf-8", "replace")
     kind = file_kind(data)
     if kind in (SNAPSHOT, SAVED_PLAN, HELM_TEMPLATE):  # whose settings would count as the file's own
-        raise other_kind(kind, _WANTED, where, ConfigError)
+        raise other_kind(kind, _WANTED, file_name, ConfigError)
     try:
-        with naming_other_kinds(data, _WANTED, where):
-            settings, left_out = _written(path, text, where)
+        with naming_other_kinds(data, _WANTED, file_name):
+            settings, left_out = _parse_settings(path, text, file_name)
     except ConfigError:
-        if (file := _scattered(path, text, wanted, where)) is None:
+        if (file := _scattered(path, text, query, file_name)) is None:
             raise
     else:
-        file = _plain(_in_blocks(settings, text), left_out, wanted, where)
-        if not any(each.known_as or identifies(each, [wanted.identity]) for each in file.settings):
-            file = _scattered(path, text, wanted, where) or file
+        file = _plain(_in_blocks(settings, text), left_out, query, file_name)
+        if not any(setting.known_as or identifies(setting, [query.identity]) for setting in file.settings):
+            file = _scattered(path, text, query, file_name) or file
     read = [*file.settings, *file.ignored]
-    warnings = [*file.warnings, *places_of_more(text, read, where)]
-    warnings += names_without_value(text, wanted.known, read, warnings, where)
+    warnings = [*file.warnings, *places_of_more(text, read, file_name)]
+    warnings += names_without_value(text, query.known_names, read, warnings, file_name)
     return file._replace(warnings=warnings, kind=kind)
 
 
-def _written(path: Path, text: str, where: str) -> tuple[list[Setting], list[str]]:
+def _parse_settings(path: Path, text: str, file_name: str) -> tuple[list[Setting], list[str]]:
     """Return the settings as they are written, and a sentence for each document that is left out."""
     suffix = path.suffix.lower()
     if suffix in _YAML:
-        return parse_yaml(text, where)
+        return parse_yaml(text, file_name)
     if suffix != ".properties":
         if looks_like_code(text) or text.lstrip().startswith("<"):
             return settings_in_text(text), []
@@ -134,8 +134,8 @@ def _written(path: Path, text: str, where: str) -> tuple[list[Setting], list[str
         if looks_like_hocon(text) or (suffix in (".conf", ".hocon") and has_equals):
             return parse_hocon(text), []
         if not has_equals or text.lstrip().startswith(("{", "[{")):
-            return parse_yaml(text, where)
-    return without_profiles(_documents(text, where), where)
+            return parse_yaml(text, file_name)
+    return without_profiles(_documents(text, file_name), file_name)
 
 
 def _in_blocks(settings: Sequence[Setting], text: str) -> Sequence[Setting]:
@@ -143,53 +143,61 @@ def _in_blocks(settings: Sequence[Setting], text: str) -> Sequence[Setting]:
     begins = [(number, match[1]) for number, line in enumerate(text.splitlines(), 1) if (match := _LOGGED.search(line))]
     if sum(owner is not None for _, owner in begins) < 2:
         return settings
-    last = [max((each for each in begins if each[0] <= setting.line), default=(0, None)) for setting in settings]
+    last = [max((start for start in begins if start[0] <= setting.line), default=(0, None)) for setting in settings]
     return [
         setting._replace(part=f"the values of line {line}") if owner else setting
         for setting, (line, owner) in zip(settings, last, strict=True)
     ]
 
 
-def _scattered(path: Path, text: str, wanted: Wanted, where: str) -> SettingsFile | None:
+def _scattered(path: Path, text: str, query: SettingsQuery, file_name: str) -> SettingsFile | None:
     """Return the settings that stand scattered in a text; ``None``: none is known, or its suffix tells another form."""
     is_list = path.suffix.lower() in _YAML and text.lstrip().startswith(("- ", "["))
     if path.suffix.lower() in (*_YAML, ".properties") and not is_list:
         return None
-    file = _plain(settings_in_text(text), [], wanted, where)
+    file = _plain(settings_in_text(text), [], query, file_name)
     if any(setting.known_as for setting in file.settings):
         return file
     if file.ignored:
-        raise nothing_counts(file.ignored, where)
+        raise nothing_counts(file.ignored, file_name)
     for warning in file.warnings:
-        place, _, what = warning.partition(": ")
-        raise ConfigError(what.rpartition(": ")[0], where=place, fix=what.rpartition(": ")[2])
+        location, _, message = warning.partition(": ")
+        raise ConfigError(message.rpartition(": ")[0], where=location, fix=message.rpartition(": ")[2])
     return None
 
 
-def _plain(written: Sequence[Setting], left_out: Sequence[str], wanted: Wanted, where: str) -> SettingsFile:
+def _plain(
+    written_settings: Sequence[Setting], left_out: Sequence[str], query: SettingsQuery, file_name: str
+) -> SettingsFile:
     """Return settings by Kafka's names, with what their placeholders stand for."""
-    whole = _with_whole_lists([each for setting in written for each in (_unquoted(setting), *_within(setting, where))])
-    plain = plain_settings(whole, wanted.known, where, wanted.identity, wanted.other_clients)
-    settings, warnings = _without_placeholders(plain.settings, where)
-    settings, unknown = _without_unknown(settings, where)
-    return SettingsFile(settings, plain.ignored, (*left_out, *plain.warnings, *warnings, *unknown), None)
+    whole = _with_whole_lists(
+        [
+            inner_setting
+            for setting in written_settings
+            for inner_setting in (_unquoted(setting), *_settings_in_value(setting, file_name))
+        ]
+    )
+    plain = plain_settings(whole, query.known_names, file_name, query.identity, query.other_clients)
+    settings, warnings = _without_placeholders(plain.settings, file_name)
+    settings, unknown_warnings = _without_unknown(settings, file_name)
+    return SettingsFile(settings, plain.ignored, (*left_out, *plain.warnings, *warnings, *unknown_warnings), None)
 
 
 def _read(path: Path, option: str) -> str:
     try:
         data = unzipped_text(read_file(path, SETTINGS_BYTES))
     except OSError as error:
-        what = f"cannot read the file: {error.strerror or error}"
-        raise ConfigError(what, where=str(path), fix=f"check {option}") from error
+        problem = f"cannot read the file: {error.strerror or error}"
+        raise ConfigError(problem, where=str(path), fix=f"check {option}") from error
     try:
         return decoded(data)
     except UnicodeDecodeError:
         return data.decode("latin-1")  # what java.util.Properties.load(InputStream) takes every file for
 
 
-def _documents(text: str, where: str) -> list[tuple[int, list[Setting]]]:
+def _documents(text: str, file_name: str) -> list[tuple[int, list[Setting]]]:
     """Return the documents of properties, each with its first line: Spring divides them by ``#---``."""
-    settings = parse_properties(text, where)
+    settings = parse_properties(text, file_name)
     if not any(CONDITION.fullmatch(setting.name) for setting in settings):
         return [(1, settings)]
     starts = [1, *(number for number, line in enumerate(text.splitlines(), 1) if line.strip() in ("#---", "!---"))]
@@ -200,14 +208,14 @@ def _documents(text: str, where: str) -> list[tuple[int, list[Setting]]]:
     ]
 
 
-def _within(setting: Setting, where: str) -> list[Setting]:
+def _settings_in_value(setting: Setting, file_name: str) -> list[Setting]:
     """Return the settings in a value: those of ``spring.application.json``, and of options of a command line."""
     text = " ".join(map(str, setting.value)) if isinstance(setting.value, list) else str(setting.value or "")
     if setting.name.upper().replace(".", "_") == "SPRING_APPLICATION_JSON":
-        inner = parse_yaml(text.strip("'\""), where)[0]
+        inner = parse_yaml(text.strip("'\""), file_name)[0]
     else:
         inner = [Setting(name, value, setting.line) for name, value in _OPTION.findall(text)]
-    return [each._replace(line=setting.line, part=setting.part) for each in inner]
+    return [inner_setting._replace(line=setting.line, part=setting.part) for inner_setting in inner]
 
 
 def _unquoted(setting: Setting) -> Setting:
@@ -236,20 +244,20 @@ def _with_whole_lists(settings: Sequence[Setting]) -> list[Setting]:
     return whole
 
 
-def _without_placeholders(settings: Sequence[Setting], where: str) -> tuple[list[Setting], list[str]]:
+def _without_placeholders(settings: Sequence[Setting], file_name: str) -> tuple[list[Setting], list[str]]:
     """Put in the place of a placeholder what it stands for, or its default with a sentence of that."""
     plain: list[Setting] = []
     warnings = []
     for setting in settings:
-        written = setting.value.strip() if isinstance(setting.value, str) and setting.known_as else ""
-        value = _resolved(written, settings)
+        raw_value = setting.value.strip() if isinstance(setting.value, str) and setting.known_as else ""
+        value = _resolved(raw_value, settings)
         if _OPTIONAL.fullmatch(value):
-            warnings.append(f"{where}, line {setting.line}: {setting.name} is {value}: taken as unset")
+            warnings.append(f"{file_name}, line {setting.line}: {setting.name} is {value}: taken as unset")
             continue
         default = _innermost_default(value) if value.startswith("${") and value.endswith("}") else value
         if default != value:
-            warnings.append(f"{where}, line {setting.line}: {setting.name} is {setting.value}: its default counts")
-        plain.append(setting._replace(value=default) if default != written else setting)
+            warnings.append(f"{file_name}, line {setting.line}: {setting.name} is {setting.value}: its default counts")
+        plain.append(setting._replace(value=default) if default != raw_value else setting)
     return plain, warnings
 
 
@@ -258,24 +266,28 @@ def _resolved(value: str, settings: Sequence[Setting]) -> str:
     for _ in range(_MOST_REFERENCES):
         match = _REFERENCE.fullmatch(value)
         name = next(filter(None, match.groups()), "") if match is not None else ""
-        values = [str(each.value).strip() for each in settings if name and each.name == name]
+        values = [str(setting.value).strip() for setting in settings if name and setting.name == name]
         if not values:
             break
         value = values[-1]
     return value
 
 
-def _without_unknown(settings: Sequence[Setting], where: str) -> tuple[list[Setting], list[str]]:
+def _without_unknown(settings: Sequence[Setting], file_name: str) -> tuple[list[Setting], list[str]]:
     """Leave out the settings whose value is not in the file, with a sentence for each that is known."""
     last = {setting.key: setting for setting in settings}
-    unknown = {key: setting for key, setting in last.items() if isinstance(setting.value, UnknownValue)}
+    unknown_settings = {key: setting for key, setting in last.items() if isinstance(setting.value, UnknownValue)}
     warnings = [
-        f"{where}, line {setting.line}: {setting.name} is unknown, and not taken from this file: it is from "
+        f"{file_name}, line {setting.line}: {setting.name} is unknown, and not taken from this file: it is from "
         f"{setting.value.source}: {setting.value.fix}"
-        for setting in unknown.values()
+        for setting in unknown_settings.values()
         if setting.known_as and isinstance(setting.value, UnknownValue)
     ]
-    return [each for each in settings if each.key not in unknown and not isinstance(each.value, UnknownValue)], warnings
+    return [
+        setting
+        for setting in settings
+        if setting.key not in unknown_settings and not isinstance(setting.value, UnknownValue)
+    ], warnings
 
 
 def _innermost_default(value: str) -> str:

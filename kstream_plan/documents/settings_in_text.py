@@ -53,12 +53,12 @@ def looks_like_code(text: str) -> bool:
 def settings_in_text(text: str) -> list[Setting]:
     """Return what looks like a setting, in the order of the text."""
     plain = _COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
-    named = [*_NAME_AND_VALUE.finditer(plain), *_ELEMENT.finditer(plain)]
-    pairs: list[tuple[int, str, object]] = [(match.start(), match["name"], match["value"]) for match in named]
-    spans = [match.span() for match in named]
+    matches = [*_NAME_AND_VALUE.finditer(plain), *_ELEMENT.finditer(plain)]
+    pairs: list[tuple[int, str, object]] = [(match.start(), match["name"], match["value"]) for match in matches]
+    spans = [match.span() for match in matches]
     pairs += (pair for pair in _pairs(plain) if not any(start <= pair[0] < end for start, end in spans))
-    found = [(plain.count("\n", 0, start) + 1, name, value) for start, name, value in pairs]
-    return [Setting(name, value, line) for line, name, value in sorted([*found, *_in_tables(text)], key=itemgetter(0))]
+    rows = [(plain.count("\n", 0, start) + 1, name, value) for start, name, value in pairs]
+    return [Setting(name, value, line) for line, name, value in sorted([*rows, *_in_tables(text)], key=itemgetter(0))]
 
 
 def _in_tables(text: str) -> Iterator[tuple[int, str, object]]:
@@ -67,7 +67,7 @@ def _in_tables(text: str) -> Iterator[tuple[int, str, object]]:
     Of more columns that one counts whose head says that it has the values.
     """
     text = _TAG.sub("\n", _NEXT_CELL.sub(" | ", text))
-    column, before = 0, dict[str, object]()
+    column, values_by_name = 0, dict[str, object]()
     for number, line in enumerate(text.splitlines(), 1):
         cells = [cell.strip(_AROUND_CELL) for cell in _BETWEEN_CELLS.split(line.strip("| \t"))]
         if not _NAME_IN_CELL.fullmatch(cells[0]):
@@ -78,7 +78,7 @@ def _in_tables(text: str) -> Iterator[tuple[int, str, object]]:
             value: object = cells[place] if 0 < place < len(cells) else None
             if value is None:
                 value = UnknownValue("a table of several columns", "keep those of the names and the values")
-            elif before.setdefault(cells[0], value) != value:
+            elif values_by_name.setdefault(cells[0], value) != value:
                 value = UnknownValue("two tables that differ", "keep the one that counts")
             yield number, cells[0], value
 

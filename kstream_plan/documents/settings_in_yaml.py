@@ -48,30 +48,29 @@ _PATHS_BY_KIND = {
 _Paths = tuple[tuple[str, ...], ...]
 
 
-def parse_yaml(text: str, where: str) -> tuple[list[Setting], list[str]]:
+def parse_yaml(text: str, file_name: str) -> tuple[list[Setting], list[str]]:
     """Return every setting in file order, and a sentence for each document that is left out.
 
     Scalars are their texts, sequences of scalars lists of texts. Of several documents all count that are resources of
     Kubernetes; of the others, those of :func:`without_profiles`.
 
     Raises:
-        ConfigError: not YAML, a document holds no names and values, or it is nested without end; ``where`` names the
-            file.
+        ConfigError: not YAML, a document holds no names and values, or it is nested without end.
     """
     try:
-        return _of_documents(Loader(text), where)
+        return _of_documents(Loader(text), file_name)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ConfigError(
-            f"not YAML: {error.problem or error.context}", where=f"{where}, line {line}", fix="correct the line"
+            f"not YAML: {error.problem or error.context}", where=f"{file_name}, line {line}", fix="correct the line"
         ) from error
     except yaml.YAMLError as error:
         raise ConfigError(
-            f"not YAML: {getattr(error, 'reason', error)}", where=where, fix="save the file as UTF-8 text"
+            f"not YAML: {getattr(error, 'reason', error)}", where=file_name, fix="save the file as UTF-8 text"
         ) from error
 
 
-def _of_documents(loader: Loader, where: str) -> tuple[list[Setting], list[str]]:
+def _of_documents(loader: Loader, file_name: str) -> tuple[list[Setting], list[str]]:
     roots: list[yaml.MappingNode] = []
     while loader.check_node():
         node = loader.get_node()
@@ -82,27 +81,27 @@ def _of_documents(loader: Loader, where: str) -> tuple[list[Setting], list[str]]
         if not mappings or len(mappings) < len(items):
             raise ConfigError(
                 "the file is YAML but not a mapping of names to values",
-                where=f"{where}, line {node.start_mark.line + 1}",
+                where=f"{file_name}, line {node.start_mark.line + 1}",
                 fix="write one setting a line, as in max.warmup.replicas: 2",
             )
         roots += mappings
-    resources = Resources(roots, where)
-    reader = _Reader(loader, where, resources)
+    resources = Resources(roots, file_name)
+    reader = _Reader(loader, file_name, resources)
     # What others refer to is read last: by then it is known where its variables count.
-    ordered = sorted(resources.nodes, key=lambda node: kind_of(node) in ("ConfigMap", "Secret"))
-    settings = [setting for node in ordered for setting in reader.of_document(node)]
+    resource_nodes = sorted(resources.nodes, key=lambda node: kind_of(node) in ("ConfigMap", "Secret"))
+    settings = [setting for node in resource_nodes for setting in reader.of_document(node)]
     documents = [(node.start_mark.line + 1, reader.of_document(node)) for node in roots if not kind_of(node)]
-    others, left_out = without_profiles(documents, where)
-    return [*settings, *others], [*reader.left_out, *resources.missing(), *left_out]
+    other_settings, left_out = without_profiles(documents, file_name)
+    return [*settings, *other_settings], [*reader.left_out, *resources.missing_notes(), *left_out]
 
 
 class _Reader:
     """Reads documents; private to one file."""
 
-    def __init__(self, loader: Loader, where: str, resources: Resources) -> None:
+    def __init__(self, loader: Loader, file_name: str, resources: Resources) -> None:
         self.left_out: list[str] = []
         self._loader = loader
-        self._where = where
+        self._file_name = file_name
         self._resources = resources
 
     def of_document(self, root: yaml.MappingNode) -> list[Setting]:
@@ -112,7 +111,9 @@ class _Reader:
         for setting in self._walk(root, (), _starts(root), part):
             settings.append(setting)
             if len(settings) > _MAX_SETTINGS:
-                raise ConfigError(f"more than {_MAX_SETTINGS:,} settings", where=self._where, fix="remove the aliases")
+                raise ConfigError(
+                    f"more than {_MAX_SETTINGS:,} settings", where=self._file_name, fix="remove the aliases"
+                )
         if any(name == "services" for name, _ in _pairs(root)):  # what other services of Compose are made of
             settings = [
                 setting for setting in settings if not f"{setting.part}.{setting.name}".startswith(("x-", ".x-"))
@@ -122,8 +123,8 @@ class _Reader:
     def _walk(self, node: yaml.Node, path: tuple[str, ...], starts: _Paths, part: str) -> Iterator[Setting]:
         """Yield the settings in a node; names begin anew after the paths of ``starts`` and of environments."""
         if len(path) > _MAX_DEPTH:
-            here = f"{self._where}, line {node.start_mark.line + 1}"
-            raise ConfigError(f"nested deeper than {_MAX_DEPTH} levels", where=here, fix="flatten it")
+            location = f"{self._file_name}, line {node.start_mark.line + 1}"
+            raise ConfigError(f"nested deeper than {_MAX_DEPTH} levels", where=location, fix="flatten it")
         if path[-1:] == ("env_file",):
             self._note_files(node)
         is_scalar = isinstance(node, yaml.ScalarNode)
@@ -177,32 +178,32 @@ class _Reader:
             elif isinstance(item, yaml.MappingNode):
                 fields = {name.lower(): value for name, value in _pairs(item)}
                 if isinstance(name_node := fields.get("name"), yaml.ScalarNode):
-                    given = fields.get("value")
-                    if isinstance(given, yaml.ScalarNode) and _is_file(name_node.value, given, is_start=False):
-                        yield from self._of_file(name_node.value, given, part)
+                    field = fields.get("value")
+                    if isinstance(field, yaml.ScalarNode) and _is_file(name_node.value, field, is_start=False):
+                        yield from self._of_file(name_node.value, field, part)
                         continue
                     value = (
-                        value_of(given) if given is not None else self._resources.value_from(fields.get("valuefrom"))
+                        value_of(field) if field is not None else self._resources.value_from(fields.get("valuefrom"))
                     )
                     yield Setting(name_node.value, value, line, part=part)
 
     def _of_file(self, name: str, node: yaml.ScalarNode, part: str) -> list[Setting]:
         """Return the settings of a file within a file, by the lines of the outer one."""
         inner = " of ".join(filter(None, (name, part)))
-        before = node.start_mark.line + (1 if node.style in ("|", ">") else 0)
-        where = f"{self._where}, {name}"
+        line_offset = node.start_mark.line + (1 if node.style in ("|", ">") else 0)
+        inner_name = f"{self._file_name}, {name}"
         if name.endswith((".yaml", ".yml", ".json")):
-            settings, left_out = parse_yaml(node.value, where)
+            settings, left_out = parse_yaml(node.value, inner_name)
             self.left_out += left_out
         elif name.endswith(".conf"):
             settings = parse_hocon(node.value)
         elif name.endswith(_ENDINGS) or PROPERTIES_LINE.search(node.value):
-            settings = parse_properties(node.value, self._where)
+            settings = parse_properties(node.value, self._file_name)
         else:
             settings = []
             with suppress(ConfigError):  # it may be a text of any kind
-                settings = parse_yaml(node.value, where)[0]
-        return [setting._replace(line=setting.line + before, part=inner) for setting in settings]
+                settings = parse_yaml(node.value, inner_name)[0]
+        return [setting._replace(line=setting.line + line_offset, part=inner) for setting in settings]
 
     def _note_files(self, node: yaml.Node) -> None:
         """Tell which files of variables an environment is also from."""
@@ -210,8 +211,8 @@ class _Reader:
         for item in items:
             path = item if isinstance(item, yaml.ScalarNode) else dict(_pairs(item)).get("path", item)
             self.left_out.append(
-                f"{self._where}, line {item.start_mark.line + 1}: the environment is also from {path.value}, which is "
-                "not here: give that file, or add its lines"
+                f"{self._file_name}, line {item.start_mark.line + 1}: the environment is also from {path.value}, which "
+                "is not here: give that file, or add its lines"
             )
 
 
@@ -225,10 +226,13 @@ def _starts(root: yaml.MappingNode) -> _Paths:
     if kind_of(root) != "KafkaMirrorMaker2" or not isinstance(spec, yaml.MappingNode):
         return paths
     clusters = dict(_pairs(spec)).get("clusters")
-    own = scalars_of(spec).get("connectCluster")
+    connect_cluster = scalars_of(spec).get("connectCluster")
     places = enumerate(clusters.value if isinstance(clusters, yaml.SequenceNode) else ())
     aliases = {place: scalars_of(item).get("alias") for place, item in places if isinstance(item, yaml.MappingNode)}
-    return (*paths, *(("spec", "clusters", str(place), "config") for place, name in aliases.items() if name == own))
+    return (
+        *paths,
+        *(("spec", "clusters", str(place), "config") for place, name in aliases.items() if name == connect_cluster),
+    )
 
 
 def _sources_of(root: yaml.MappingNode) -> list[yaml.Node]:

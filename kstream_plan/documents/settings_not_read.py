@@ -20,45 +20,51 @@ _PLACES = re.compile(
 
 
 def names_without_value(
-    text: str, known: Collection[str], settings: Sequence[Setting], warnings: Sequence[str], where: str
+    text: str, known_names: Collection[str], settings: Sequence[Setting], warnings: Sequence[str], file_name: str
 ) -> Iterator[str]:
     """Yield a warning for each known name in a text that neither settings nor warnings mention.
 
     Args:
         text: the file.
-        known: the names that matter, with ``_`` for ``.``.
+        known_names: the names that matter, with ``_`` for ``.``.
         settings: all that were read of it, under whatever names.
         warnings: the warnings about it so far.
-        where: the file.
+        file_name: the file.
     """
-    plain = [name for name in known if not any(name.endswith(f"_{other}") for other in known)]
+    plain = [name for name in known_names if not any(name.endswith(f"_{suffix}") for suffix in known_names)]
     patterns = sorted((name.replace("_", "[._-]") for name in plain), key=len, reverse=True)
-    named = re.compile(rf"(?<![^\W_])(?:{'|'.join(patterns)})(?![^\W_])", re.IGNORECASE)
+    name_pattern = re.compile(rf"(?<![^\W_])(?:{'|'.join(patterns)})(?![^\W_])", re.IGNORECASE)
     mentions = {
-        _key(match[0]) for each in (*(each.name for each in settings), *warnings) for match in named.finditer(each)
+        _key(match[0])
+        for mention in (*(setting.name for setting in settings), *warnings)
+        for match in name_pattern.finditer(mention)
     }
     for number, line in enumerate(text.splitlines(), 1):
-        for match in named.finditer(_COMMENT.sub("", line)):
+        for match in name_pattern.finditer(_COMMENT.sub("", line)):
             if _key(match[0]) not in mentions:
                 mentions.add(_key(match[0]))
                 yield (
-                    f"{where}, line {number}: {match[0]} is named, and no value of it is read: write it as NAME=VALUE "
-                    "on a line of its own"
+                    f"{file_name}, line {number}: {match[0]} is named, and no value of it is read: write it as "
+                    "NAME=VALUE on a line of its own"
                 )
 
 
-def places_of_more(text: str, settings: Sequence[Setting], where: str) -> Iterator[str]:
+def places_of_more(text: str, settings: Sequence[Setting], file_name: str) -> Iterator[str]:
     """Yield a warning for each place that a file takes further settings from, by HOCON's ``include`` or a setting."""
     places = [
         (number, match["file"])
         for number, line in enumerate(text.splitlines(), 1)
         if (match := _INCLUDE.match(line)) is not None
     ]
-    places += [(each.line, _text(each.value)) for each in settings if _PLACES.fullmatch(each.name) and each.value]
+    places += [
+        (setting.line, _text(setting.value))
+        for setting in settings
+        if _PLACES.fullmatch(setting.name) and setting.value
+    ]
     for number, place in places:
         yield (
-            f"{where}, line {number}: settings are also from {place}, which is not here: give that file, or add its "
-            "lines"
+            f"{file_name}, line {number}: settings are also from {place}, which is not here: give that file, or add "
+            "its lines"
         )
 
 

@@ -23,7 +23,7 @@ def snapshot_at(entries: Sequence[HistoryEntry], place: int, *, lags_as_reported
         SnapshotError: it breaks the contract.
     """
     entry = entries[place]
-    snapshot = snapshot_from_row(entry.row, entry.where, lags_as_reported=lags_as_reported)
+    snapshot = snapshot_from_row(entry.row, entry.location, lags_as_reported=lags_as_reported)
     return with_no_closer(snapshot, _earlier(entries, place) if copies_behind(snapshot) else ())
 
 
@@ -34,7 +34,7 @@ def _earlier(entries: Sequence[HistoryEntry], place: int) -> list[Snapshot]:
         if at_ms is None or entry.at_ms is None or at_ms - entry.at_ms < LONG_ENOUGH_MS:
             continue
         try:
-            return [snapshot_from_row(entry.row, entry.where, lags_as_reported=True)]
+            return [snapshot_from_row(entry.row, entry.location, lags_as_reported=True)]
         except SnapshotError:
             continue
     return []

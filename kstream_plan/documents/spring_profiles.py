@@ -13,7 +13,7 @@ _ACTIVE = re.compile(r"spring[._]profiles[._]active(?:\[\d+\])?", re.IGNORECASE)
 _PROFILE_OF_NONE = "default"
 
 
-def without_profiles(documents: Sequence[tuple[int, list[Setting]]], where: str) -> tuple[list[Setting], list[str]]:
+def without_profiles(documents: Sequence[tuple[int, list[Setting]]], file_name: str) -> tuple[list[Setting], list[str]]:
     """Return the settings that count of the documents of one file, and a sentence for each document that does not.
 
     A document under a condition counts if its profile is one of ``spring.profiles.active``. Of the others all count in
@@ -21,29 +21,31 @@ def without_profiles(documents: Sequence[tuple[int, list[Setting]]], where: str)
 
     Args:
         documents: each with the line where it begins.
-        where: the file.
+        file_name: the file.
     """
     conditions = [
-        next((each for each in document if CONDITION.fullmatch(each.name)), None) for _, document in documents
+        next((setting for setting in document if CONDITION.fullmatch(setting.name)), None) for _, document in documents
     ]
-    active = _active([document for (_, document), each in zip(documents, conditions, strict=True) if each is None])
+    active = _active(
+        [document for (_, document), condition in zip(documents, conditions, strict=True) if condition is None]
+    )
     is_spring = any(setting.name.startswith("spring.") for _, document in documents for setting in document)
-    counting: list[int] = []
+    counted_places: list[int] = []
     for place, condition in enumerate(conditions):
-        if (is_spring or not counting) if condition is None else _counts(condition, active):
-            counting.append(place)
-    counting = counting or [0]
+        if (is_spring or not counted_places) if condition is None else _counts(condition, active):
+            counted_places.append(place)
+    counted_places = counted_places or [0]
     left_out = []
     for place, ((line, _), condition) in enumerate(zip(documents, conditions, strict=True)):
-        if place not in counting:
+        if place not in counted_places:
             name = "" if condition is None else f" ({condition.name}: {_text(condition.value)})"
             reason = "one counts" if condition is None else "spring.profiles.active does not name it"
-            left_out.append(f"{where}, line {line}: this document{name} is left out: {reason}")
-    return [setting for place in counting if documents for setting in documents[place][1]], left_out
+            left_out.append(f"{file_name}, line {line}: this document{name} is left out: {reason}")
+    return [setting for place in counted_places if documents for setting in documents[place][1]], left_out
 
 
 def _active(documents: Sequence[list[Setting]]) -> frozenset[str]:
-    values = [_text(each.value) for document in documents for each in document if _ACTIVE.fullmatch(each.name)]
+    values = [_text(setting.value) for document in documents for setting in document if _ACTIVE.fullmatch(setting.name)]
     names = frozenset(name.strip() for value in values for name in value.split(",") if name.strip())
     return names or frozenset({_PROFILE_OF_NONE})
 

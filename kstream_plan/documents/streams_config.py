@@ -10,6 +10,7 @@ import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -79,33 +80,34 @@ def load_streams_config(path: str | Path) -> StreamsConfigFile:
             out of range.
     """
     # what reads every form of settings takes its time, and most commands are given none
-    from kstream_plan.documents.settings_file import SETTINGS_KINDS, Wanted, read_settings  # noqa: PLC0415
+    from kstream_plan.documents.settings_file import SETTINGS_KINDS, SettingsQuery, read_settings  # noqa: PLC0415
 
-    where = str(path)
-    file = read_settings(path, Wanted(_ALL_NAMES, "application_id", "--streams-config"))
-    found, warnings = file.settings, file.warnings
-    typos = tuple(typo for setting in found for typo in _typo(setting, where))
+    file_name = str(path)
+    file = read_settings(path, SettingsQuery(_ALL_NAMES, "application_id", "--streams-config"))
+    settings, warnings = file.settings, file.warnings
+    typos = tuple(typo for setting in settings for typo in _typo(setting, file_name))
     with Mistakes() as mistakes:
-        known = [one for one in mistakes.each(found, lambda setting: _known(setting, where)) if one is not None]
+        known_settings = [*filter(None, mistakes.read_each(settings, lambda setting: _read_known(setting, file_name)))]
         if not mistakes.flawless:
             for typo in typos:
                 mistakes.note(ConfigError(typo))
-    if not known and not any(identifies(setting, _IDENTITY) for setting in found):
-        error = nothing_counts(file.ignored, where) if file.ignored else _nothing_known(found, typos, where)
+    if not known_settings and not any(identifies(setting, _IDENTITY) for setting in settings):
+        error = nothing_counts(file.ignored, file_name) if file.ignored else _nothing_known(settings, typos, file_name)
         error.fix = next((text.rpartition(": ")[2] for text in warnings if "kubectl get " in text), error.fix)
         raise named_as_it_is(error, file.kind, *SETTINGS_KINDS)
-    known.sort(key=lambda one: one.strength)  # of the strongest, the last in the file beats the others
-    own, group = ({one.name: one.value for one in known if one.of_group is of_group} for of_group in (False, True))
-    texts = _texts(found)
+    known_settings.sort(key=attrgetter("strength"))  # of the strongest, the last in the file beats the others
+    overrides = {setting.name: setting.value for setting in known_settings if not setting.of_group}
+    group = {setting.name: setting.value for setting in known_settings if setting.of_group}
+    texts = _texts(settings)
     deciding = {name: texts[name] for name in DECIDING_SETTINGS if name in texts}
     deciding |= {
         setting.key: str(setting.value).strip() for setting in file.ignored if setting.key in DECIDING_SETTINGS
     }
-    ids = {str(setting.value).strip() for setting in found if identifies(setting, _IDENTITY[:1])}
-    whose = ids.pop() if len(ids) == 1 else ""
-    application_id = whose if whose and "$" not in whose else None
+    ids = {str(setting.value).strip() for setting in settings if identifies(setting, _IDENTITY[:1])}
+    named_id = ids.pop() if len(ids) == 1 else ""
+    application_id = named_id if named_id and "$" not in named_id else None
     return StreamsConfigFile(
-        own, (*warnings, *typos), group, _threads(found), stores_of(texts), deciding, application_id
+        overrides, (*warnings, *typos), group, _threads(settings), stores_of(texts), deciding, application_id
     )
 
 
@@ -133,17 +135,17 @@ def of_streams_groups_only(of_group: Mapping[str, SettingValue]) -> tuple[Note, 
     return (Note("setting-ignored", message, names),)
 
 
-def _threads(found: Sequence[Setting]) -> int | None:
+def _threads(settings: Sequence[Setting]) -> int | None:
     """Return ``num.stream.threads``, if it is there and no placeholder."""
-    values = [str(one.value).strip() for one in found if one.key == "num_stream_threads"]
+    values = [str(setting.value).strip() for setting in settings if setting.key == "num_stream_threads"]
     return int(values[-1]) if values and _WHOLE_NUMBER.fullmatch(values[-1]) else None
 
 
-def _texts(found: Sequence[Setting]) -> Mapping[str, str]:
-    return {_name_of_group(one): str(one.value).strip() for one in found}
+def _texts(settings: Sequence[Setting]) -> Mapping[str, str]:
+    return {_name_of_group(setting): str(setting.value).strip() for setting in settings}
 
 
-class _Known(NamedTuple):
+class _KnownSetting(NamedTuple):
     """A setting by the name of :class:`AssignmentConfig`, the strength of its prefix, whether it is the group's own."""
 
     name: str
@@ -152,17 +154,17 @@ class _Known(NamedTuple):
     of_group: bool = False
 
 
-def _known(setting: Setting, where: str) -> _Known | None:
-    here = f"{where}, line {setting.line}"
+def _read_known(setting: Setting, file_name: str) -> _KnownSetting | None:
+    location = f"{file_name}, line {setting.line}"
     of_group = _name_of_group(setting)
     if of_group in GROUP_SETTINGS:
         field_name, _, low, high = GROUP_SETTINGS[of_group]
-        return _Known(field_name, _value(of_group, setting, here, (low, high)), of_group=True)
-    known = KNOWN_NAMES.get(setting.key)
-    if known is None:
+        return _KnownSetting(field_name, _value(of_group, setting, location, (low, high)), of_group=True)
+    name_and_strength = KNOWN_NAMES.get(setting.key)
+    if name_and_strength is None:
         return None
-    name, strength = known
-    return _Known(name, _value(name, setting, here), strength)
+    name, strength = name_and_strength
+    return _KnownSetting(name, _value(name, setting, location), strength)
 
 
 def _name_of_group(setting: Setting) -> str:
@@ -183,35 +185,35 @@ def with_overrides(config: AssignmentConfig, overrides: Mapping[str, SettingValu
 
 
 def setting_value(
-    setting: Setting, name_where: str, where: str, *, of_groups: bool = False
+    setting: Setting, name_location: str, location: str, *, of_groups: bool = False
 ) -> tuple[str, SettingValue]:
     """Return the name in :class:`AssignmentConfig` and the value of a setting that has to be one of its.
 
     Or, if ``of_groups``, of a streams group, whose names are the broker's, or of Connect workers, with ``_``.
 
     Raises:
-        ConfigError: it is none, or its value has the wrong type or is out of range; ``name_where`` and ``where`` are
-            the places of its name and of its value.
+        ConfigError: it is none, or its value has the wrong type or is out of range. Its name is at ``name_location``,
+            its value at ``location``.
     """
     of_group = setting.key
     if of_groups and of_group in GROUP_SETTINGS:
         _, _, low, high = GROUP_SETTINGS[of_group]
-        return of_group, _value(of_group, setting, where, (low, high))
+        return of_group, _value(of_group, setting, location, (low, high))
     if of_groups and of_group in CONNECT_GROUP_ONLY:
         _, _, low, high = CONNECT_SETTINGS[of_group]
-        return of_group, _value(of_group, setting, where, (low, high))
-    known = KNOWN_NAMES.get(of_group)
+        return of_group, _value(of_group, setting, location, (low, high))
+    name_and_strength = KNOWN_NAMES.get(of_group)
     if of_group == "num_stream_threads":
         fix = "the event 'threads' of a scenario changes how many threads an instance has"
-        raise ConfigError(f"{setting.name!r} is no setting that counts here", where=name_where, fix=fix)
-    if known is None:
+        raise ConfigError(f"{setting.name!r} is no setting that counts here", where=name_location, fix=fix)
+    if name_and_strength is None:
         nearest = difflib.get_close_matches(setting.name[:100].replace(".", "_"), CONFIG_NAMES, n=1, cutoff=0)[0]
-        raise ConfigError(f"{setting.name!r} is no setting", where=name_where, fix=f"is it {kafka_name(nearest)}?")
-    return known[0], _value(known[0], setting, where)
+        raise ConfigError(f"{setting.name!r} is no setting", where=name_location, fix=f"is it {kafka_name(nearest)}?")
+    return name_and_strength[0], _value(name_and_strength[0], setting, location)
 
 
 def setting_from_text(
-    name: str, text: str, where: str, *, other_names: Sequence[str] = ()
+    name: str, text: str, location: str, *, other_names: Sequence[str] = ()
 ) -> tuple[str, SettingValue | Stores]:
     """Return a setting that people type, as in a file but that milliseconds may be written ``45s``, and its value.
 
@@ -225,15 +227,21 @@ def setting_from_text(
     key = name.replace(".", "_")
     if key in STORE_SETTINGS:
         if (stores := stores_of({key: text})) is None:
-            raise ConfigError(f"{name} is {text!r}", where=where, fix=f"write {name}=rocksDB or {name}=in_memory")
+            raise ConfigError(f"{name} is {text!r}", where=location, fix=f"write {name}=rocksDB or {name}=in_memory")
         return "stores", stores
-    names = {kafka_name(known): known for known in (*CONFIG_NAMES, *GROUP_SETTINGS, *CONNECT_GROUP_ONLY)}
+    names = {
+        kafka_name(config_name): config_name for config_name in (*CONFIG_NAMES, *GROUP_SETTINGS, *CONNECT_GROUP_ONLY)
+    }
     if key not in KNOWN_NAMES and key not in names.values() and key != "num_stream_threads":
-        near = difflib.get_close_matches(name.lower()[:100], [*names, *other_names], n=3)
-        fix = f"write {' or '.join(near)}" if near else f"write one of {', '.join([*names, *other_names])}"
-        raise ConfigError(f"{name!r} is no setting that counts here", where=where, fix=fix)
+        similar_names = difflib.get_close_matches(name.lower()[:100], [*names, *other_names], n=3)
+        fix = (
+            f"write {' or '.join(similar_names)}"
+            if similar_names
+            else f"write one of {', '.join([*names, *other_names])}"
+        )
+        raise ConfigError(f"{name!r} is no setting that counts here", where=location, fix=fix)
     setting = Setting(name, in_milliseconds(name, text), 1)
-    return setting_value(setting, where, where, of_groups=True)
+    return setting_value(setting, location, location, of_groups=True)
 
 
 def in_milliseconds(name: str, text: str) -> str:
@@ -246,29 +254,33 @@ def in_milliseconds(name: str, text: str) -> str:
     return str(parse_duration(text)) if is_time else text
 
 
-def _nothing_known(found: Sequence[Setting], typos: Sequence[str], where: str) -> ConfigError:
-    if not found:
-        return ConfigError("holds no setting", where=where, fix="check --streams-config")
-    what = f"holds no setting of a Kafka Streams application that is known, {found[0].name!r} first"
-    fix = typos[0].removeprefix(f"{where}, ") if typos else "give the file with the application.id"
-    return ConfigError(what, where=where, fix=fix)
+def _nothing_known(settings: Sequence[Setting], typos: Sequence[str], file_name: str) -> ConfigError:
+    if not settings:
+        return ConfigError("holds no setting", where=file_name, fix="check --streams-config")
+    problem = f"holds no setting of a Kafka Streams application that is known, {settings[0].name!r} first"
+    fix = typos[0].removeprefix(f"{file_name}, ") if typos else "give the file with the application.id"
+    return ConfigError(problem, where=file_name, fix=fix)
 
 
-def _typo(setting: Setting, where: str) -> list[str]:
+def _typo(setting: Setting, file_name: str) -> list[str]:
     """Warn of a name that is a known one but for a letter or two; every other unknown name is Kafka's business."""
     if setting.key in KNOWN_NAMES or _name_of_group(setting) in GROUP_SETTINGS:
         return []
-    written = setting.key[-100:].lower()
-    parts = written.split("_")
+    setting_name = setting.key[-100:].lower()
+    parts = setting_name.split("_")
     ends = ["_".join(parts[start:]) for start in range(len(parts))]  # under a prefix it is the end of a name
     if any(end in _ALL_NAMES for end in ends):
         return []
     matches = (difflib.get_close_matches(end, CONFIG_NAMES, n=1, cutoff=_TYPO_LIKENESS) for end in ends)
-    alike = next(filter(None, matches), [])
-    if alike and re.search(rf"{alike[0]}_\d", written):  # of a list, which is itself an error
+    similar_names = next(filter(None, matches), [])
+    if similar_names and re.search(rf"{similar_names[0]}_\d", setting_name):  # of a list, which is itself an error
         return []
-    return [f"{where}, line {setting.line}: {setting.name} is ignored; is it {kafka_name(alike[0])}?"] if alike else []
+    return (
+        [f"{file_name}, line {setting.line}: {setting.name} is ignored; is it {kafka_name(similar_names[0])}?"]
+        if similar_names
+        else []
+    )
 
 
-def _value(name: str, setting: Setting, here: str, bounds: tuple[int, int] | None = None) -> SettingValue:
-    return value_from_text(name, setting.value, spelling=setting.name, place=here, bounds=bounds)
+def _value(name: str, setting: Setting, location: str, bounds: tuple[int, int] | None = None) -> SettingValue:
+    return value_from_text(name, setting.value, spelling=setting.name, place=location, bounds=bounds)

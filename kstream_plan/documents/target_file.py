@@ -20,8 +20,8 @@ def target_content(path: Path) -> bytes:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
     except OSError as error:
-        what = f"cannot read the file: {error.strerror or error}"
-        raise ConfigError(what, where=str(path), fix="check the path") from error
+        problem = f"cannot read the file: {error.strerror or error}"
+        raise ConfigError(problem, where=str(path), fix="check the path") from error
     if _KIND.encode() in content.splitlines():
         fix = "give the file in it: kubectl get configmap NAME -o jsonpath='{.data.target\\.properties}'"
         raise ConfigError("is a ConfigMap, not a target file", where=str(path), fix=fix)

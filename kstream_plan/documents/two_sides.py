@@ -27,7 +27,7 @@ from kstream_plan.snapshots.files.sources import STDIN, check_paths, local_path
 from kstream_plan.snapshots.rows.fields import printable, shown
 
 
-class Given(NamedTuple):
+class DiffInput(NamedTuple):
     """One side: where it is from, and which round of a plan is meant (``None``: its last one; 0: as it begins)."""
 
     path: str
@@ -40,7 +40,7 @@ class _Source(NamedTuple):
     ``content`` is ``None`` for what is neither standard input nor a file of plans on this machine.
     """
 
-    given: Given
+    diff_input: DiffInput
     content: bytes | None
     holds_plans: bool
 
@@ -53,14 +53,14 @@ class _Part(NamedTuple):
 
 
 def read_pairs(
-    old: Given, new: Given, *, alone: bool = False, application_ids: tuple[str, ...] = (), **spark: Any
+    old: DiffInput, new: DiffInput, *, is_single: bool = False, application_ids: tuple[str, ...] = (), **spark: Any
 ) -> list[Pair]:
     """Read both sides and pair them by application.
 
     Args:
         old: the side before.
         new: the side after.
-        alone: both are the same plan, and ``old`` is how it begins unless it names a round.
+        is_single: both are the same plan, and ``old`` is how it begins unless it names a round.
         application_ids: globs; without any, every application is selected.
         spark: ``master``, ``spark_conf``, ``java_home`` and ``debug``, as of :func:`kstream_plan.snapshots.read`;
             plans are read without it.
@@ -70,37 +70,37 @@ def read_pairs(
         SnapshotError: a snapshot cannot be read, or an application is on one side only.
         UsageError: a round is asked for that is not there, or of a snapshot.
     """
-    wanted = Selection(application_ids)
-    if alone:
-        return _within_plans(_source(old), new, wanted)
+    selection = Selection(application_ids)
+    if is_single:
+        return _within_plans(_source(old), new, selection)
     if old.path == new.path == STDIN:
         raise UsageError("standard input is given twice", fix="give - once")
-    before, after = _read_both((_source(old), _source(new)), wanted, spark)
-    return _paired(before, after, old, new)
+    old_parts, new_parts = _read_both((_source(old), _source(new)), selection, spark)
+    return _paired(old_parts, new_parts, old, new)
 
 
-def _within_plans(source: _Source, new: Given, wanted: Selection) -> list[Pair]:
-    given = source.given
+def _within_plans(source: _Source, new: DiffInput, selection: Selection) -> list[Pair]:
+    diff_input = source.diff_input
     if not source.holds_plans:
         if source.content is None:
-            check_paths([given.path])
+            check_paths([diff_input.path])
         fix = "give a second file, or --from and --to for a history"
-        raise UsageError("one side is not enough, unless it is a plan", where=printable(given.path), fix=fix)
-    first = given._replace(round_number=given.round_number or 0)
-    return [_pair(_part(plan, first), _part(plan, new)) for plan in _plans(source, wanted)]
+        raise UsageError("one side is not enough, unless it is a plan", where=printable(diff_input.path), fix=fix)
+    first = diff_input._replace(round_number=diff_input.round_number or 0)
+    return [_pair(_part(plan, first), _part(plan, new)) for plan in _plans(source, selection)]
 
 
-def _source(given: Given) -> _Source:
-    content = _content(given.path)
-    return _Source(given, content, content is not None and are_plans(content))
+def _source(diff_input: DiffInput) -> _Source:
+    content = _content(diff_input.path)
+    return _Source(diff_input, content, content is not None and are_plans(content))
 
 
 def _content(path: str) -> bytes | None:
     if path == STDIN:
         return standard_input()
     if fetched(path):
-        path, *others = fetched(path).values()
-        return _lines_of_results([path, *others]) if others or is_results_file(path) else read_file(path)
+        path, *other_files = fetched(path).values()
+        return _lines_of_results([path, *other_files]) if other_files or is_results_file(path) else read_file(path)
     local = local_path(path)
     try:
         if local is None or not os.path.exists(local):
@@ -114,8 +114,8 @@ def _content(path: str) -> bytes | None:
             head = file.read(HEAD_BYTES)
         return read_file(local) if are_plans(head) else None
     except OSError as error:
-        what = f"cannot be read: {error.strerror or error}"
-        raise SnapshotError(what, where=printable(path), fix="check the file") from None
+        problem = f"cannot be read: {error.strerror or error}"
+        raise SnapshotError(problem, where=printable(path), fix="check the file") from None
 
 
 def _lines_of_results(files: Sequence[str]) -> bytes:
@@ -131,32 +131,34 @@ def _size(source: _Source) -> float:
     """Return how many bytes a side has, unending for what is no single file on this machine."""
     if source.content is not None:
         return len(source.content)
-    local = local_path(source.given.path)
+    local = local_path(source.diff_input.path)
     return math.inf if local is None or not Path(local).is_file() else Path(local).stat().st_size
 
 
-def _plans(source: _Source, wanted: Selection) -> list[Plan]:
+def _plans(source: _Source, selection: Selection) -> list[Plan]:
     assert source.content is not None
-    path = source.given.path
+    path = source.diff_input.path
     plans = read_plans(source.content, "standard input" if path == STDIN else path)
-    known = [plan.group.application_id for plan in plans]
-    missing = wanted.unmatched_globs(known)
-    if missing:
-        raise wanted.nothing_found(missing, known, [path])[0]
-    return [plan for plan in plans if wanted.wants(plan.group.application_id)]
+    known_ids = [plan.group.application_id for plan in plans]
+    missing_ids = selection.unmatched_globs(known_ids)
+    if missing_ids:
+        raise selection.nothing_found(missing_ids, known_ids, [path])[0]
+    return [plan for plan in plans if selection.wants(plan.group.application_id)]
 
 
-def _part(plan: Plan, given: Given) -> _Part:
-    number = len(plan.rounds) if given.round_number is None else given.round_number
+def _part(plan: Plan, diff_input: DiffInput) -> _Part:
+    number = len(plan.rounds) if diff_input.round_number is None else diff_input.round_number
     try:
         return _Part(plan_side(plan, number), plan, number)
     except IndexError:
-        what = f"there is no round {number} in the plan of {shown(plan.group.application_id)}"
+        problem = f"there is no round {number} in the plan of {shown(plan.group.application_id)}"
         fix = f"it has rounds 1 to {len(plan.rounds)}; 0 is how it begins" if plan.rounds else "it has none, only 0"
-        raise UsageError(what, where=printable(given.path), fix=fix) from None
+        raise UsageError(problem, where=printable(diff_input.path), fix=fix) from None
 
 
-def _read_both(sources: tuple[_Source, _Source], wanted: Selection, spark: Mapping[str, Any]) -> list[dict[str, _Part]]:
+def _read_both(
+    sources: tuple[_Source, _Source], selection: Selection, spark: Mapping[str, Any]
+) -> list[dict[str, _Part]]:
     """Read both sides, with one Spark for both if both are snapshots."""
     for source in sources:
         if not source.holds_plans:
@@ -167,7 +169,7 @@ def _read_both(sources: tuple[_Source, _Source], wanted: Selection, spark: Mappi
 
             little = all(_size(source) <= reading.LITTLE_BYTES for source in sources)
             stack.enter_context(open_context(**spark, little_work=little, sql=not little))
-        return [_parts(source, wanted, spark) for source in sources]
+        return [_parts(source, selection, spark) for source in sources]
 
 
 def _check_snapshot(source: _Source) -> None:
@@ -177,7 +179,7 @@ def _check_snapshot(source: _Source) -> None:
         SnapshotError: there is no such file.
         UsageError: a snapshot has no rounds.
     """
-    path, number = source.given
+    path, number = source.diff_input
     if source.content is None:
         check_paths([path])
     if number is not None:
@@ -185,32 +187,40 @@ def _check_snapshot(source: _Source) -> None:
         raise UsageError("a snapshot has no rounds", where=printable(path), fix=fix)
 
 
-def _parts(source: _Source, wanted: Selection, spark: Mapping[str, Any]) -> dict[str, _Part]:
-    path, content = source.given.path, source.content
+def _parts(source: _Source, selection: Selection, spark: Mapping[str, Any]) -> dict[str, _Part]:
+    path, content = source.diff_input.path, source.content
     if source.holds_plans:
-        plans = _plans(source, wanted)
-        parts = {plan.group.application_id: _part(plan, source.given) for plan in plans}
+        plans = _plans(source, selection)
+        parts = {plan.group.application_id: _part(plan, source.diff_input) for plan in plans}
         if len(parts) < len(plans):
             raise SnapshotError("holds two plans of one application", where=printable(path), fix="keep one of them")
         return parts
     stdin = None if content is None else io.BytesIO(content)
-    found = reading.read([path], application_ids=wanted.application_ids, stdin=stdin, **spark)
+    snapshots = reading.read([path], application_ids=selection.application_ids, stdin=stdin, **spark)
     return {
-        of.state.group.application_id: _Part(snapshot_side(of), warnings=of.warnings + of.assumptions)
-        for of in found
-        if isinstance(of, Snapshot)
+        snapshot.state.group.application_id: _Part(
+            snapshot_side(snapshot), warnings=snapshot.warnings + snapshot.assumptions
+        )
+        for snapshot in snapshots
+        if isinstance(snapshot, Snapshot)
     }
 
 
-def _paired(before: dict[str, _Part], after: dict[str, _Part], old: Given, new: Given) -> list[Pair]:
-    lonely = sorted(before.keys() ^ after.keys())
-    if lonely:
-        place, other = (old, new) if lonely[0] in before else (new, old)
-        what = f"{shown(lonely[0])} is in {printable(place.path)} and not in {printable(other.path)}"
-        both = ", ".join(map(shown, sorted(before.keys() & after.keys())[:3]))
-        fix = f"choose with --application-id what is in both: {both}" if both else "compare one application with itself"
-        raise SnapshotError(what, fix=fix, application_id=lonely[0])
-    return [_pair(before[name], after[name]) for name in sorted(before)]
+def _paired(old_parts: dict[str, _Part], new_parts: dict[str, _Part], old: DiffInput, new: DiffInput) -> list[Pair]:
+    unpaired_ids = sorted(old_parts.keys() ^ new_parts.keys())
+    if unpaired_ids:
+        present_input, absent_input = (old, new) if unpaired_ids[0] in old_parts else (new, old)
+        problem = (
+            f"{shown(unpaired_ids[0])} is in {printable(present_input.path)} and not in {printable(absent_input.path)}"
+        )
+        shared_ids = ", ".join(map(shown, sorted(old_parts.keys() & new_parts.keys())[:3]))
+        fix = (
+            f"choose with --application-id what is in both: {shared_ids}"
+            if shared_ids
+            else "compare one application with itself"
+        )
+        raise SnapshotError(problem, fix=fix, application_id=unpaired_ids[0])
+    return [_pair(old_parts[name], new_parts[name]) for name in sorted(old_parts)]
 
 
 def _pair(old: _Part, new: _Part) -> Pair:

@@ -31,7 +31,7 @@ _MOST_LEVELS = 40
 
 
 class Loader(yaml.SafeLoader):
-    """The parser of all YAML that is read here: nesting has its limit, which is told as any other mistake."""
+    """The parser of all YAML that is read here; it limits the depth of nesting."""
 
     _levels = 0
 
@@ -62,11 +62,11 @@ class YamlNode:
         self.name = name
         self.error = error
 
-    def _other(self, node: yaml.Node, name: str) -> YamlNode:
+    def _node_at(self, node: yaml.Node, name: str) -> YamlNode:
         return YamlNode(node, self._file, name, self.error)
 
     @property
-    def where(self) -> str:
+    def location(self) -> str:
         """File, line and column, both from 1."""
         return _place(self._file, self._node.start_mark)
 
@@ -85,86 +85,90 @@ class YamlNode:
         """Whether there is nothing after its name."""
         return isinstance(self._node, yaml.ScalarNode) and self._node.tag == _NULL
 
-    def fail(self, what: str, fix: str = "") -> KstreamPlanError:
-        """Return the error that ``what`` is wrong here."""
-        return self.error(f"{self.name} {what}" if self.name else what, where=self.where, fix=fix)
+    def fail(self, problem: str, fix: str = "") -> KstreamPlanError:
+        """Return the error for a problem of this value."""
+        return self.error(f"{self.name} {problem}" if self.name else problem, where=self.location, fix=fix)
 
     # -- mappings ------------------------------------------------------------------------------------------------
 
     def mapped(
-        self, read: Callable[[str, YamlNode], _Value], fix: str, known: Collection[str] | None = None
+        self, read: Callable[[str, YamlNode], _Value], fix: str, known_names: Collection[str] | None = None
     ) -> dict[str, _Value]:
-        """Return what ``read`` makes of a mapping's names, ``known`` if that is given, and of its values.
+        """Return a mapping's values by name, each as ``read`` reads it; other names than ``known_names`` are mistakes.
 
-        They are called by their paths (``defaults.max_moves``). All mistakes are told at once.
+        They are called by their paths (``defaults.max_moves``). All mistakes are raised at once.
         """
         with Mistakes() as mistakes:
             pairs = self._pairs(fix, mistakes)
-            if known is not None:
-                pairs = [pair for pair in pairs if self._is_known(pair, known, mistakes)]
-            found = mistakes.each(pairs, lambda pair: (pair[0], read(pair[0], self._at_path(pair[0], pair[2]))))
-        return dict(found)
+            if known_names is not None:
+                pairs = [pair for pair in pairs if self._is_known(pair, known_names, mistakes)]
+            named_values = mistakes.read_each(
+                pairs, lambda pair: (pair[0], read(pair[0], self._at_path(pair[0], pair[2])))
+            )
+        return dict(named_values)
 
-    def parts(self, known: Sequence[str], fix: str, required: Iterable[str] = (), missing: str = "") -> Fields:
-        """Return a mapping's values, called by their paths; if one ``required`` is ``missing``, that is the fix."""
+    def parts(
+        self, known_names: Sequence[str], fix: str, required: Iterable[str] = (), required_fix: str = ""
+    ) -> Fields:
+        """Return a mapping's values, called by their paths; ``required_fix``: if a required one is missing."""
         fields = Fields()
         for pair in self._pairs(fix, fields):
-            if self._is_known(pair, known, fields):
+            if self._is_known(pair, known_names, fields):
                 fields.nodes[pair[0]] = self._at_path(pair[0], pair[2])
         if fields.flawless:
             for name in required:
                 if name not in fields.nodes:
-                    fields.note(self.fail(f"has no {name}", missing))
+                    fields.note(self.fail(f"has no {name}", required_fix))
         return fields
 
-    def fields(self, known: Set[str], required: Iterable[str] = ()) -> Fields:
+    def fields(self, known_names: Set[str], required: Iterable[str] = ()) -> Fields:
         """Return a mapping's values, called by their names alone, all of them known and those ``required`` there."""
         fields = Fields()
         for name, key, value in self._pairs(_FIX_MAPPING, fields):
-            if name in known:
-                fields.nodes[name] = self._other(value, name)
+            if name in known_names:
+                fields.nodes[name] = self._node_at(value, name)
                 continue
-            near = difflib.get_close_matches(name[:100], sorted(known), n=1, cutoff=0.6)
-            fix = f"is it {near[0]}?" if near else f"known are {', '.join(sorted(known))}"
-            fields.note(self._other(key, name).fail("is not known here", fix))
+            similar_names = difflib.get_close_matches(name[:100], sorted(known_names), n=1, cutoff=0.6)
+            fix = f"is it {similar_names[0]}?" if similar_names else f"known are {', '.join(sorted(known_names))}"
+            fields.note(self._node_at(key, name).fail("is not known here", fix))
         if fields.flawless:
             for name in required:
                 if name not in fields.nodes:
                     fields.note(self.fail(f"has no {name!r}", f"write {name}: …"))
         return fields
 
-    def named(self) -> list[tuple[str, YamlNode, YamlNode]]:
+    def named_nodes(self) -> list[tuple[str, YamlNode, YamlNode]]:
         """Return a mapping's names, where each of them is written, and their values, called by their names alone."""
         with Mistakes() as mistakes:
             pairs = self._pairs(_FIX_MAPPING, mistakes)
-        return [(name, self._other(key, name), self._other(value, name)) for name, key, value in pairs]
+        return [(name, self._node_at(key, name), self._node_at(value, name)) for name, key, value in pairs]
 
     def _at_path(self, name: str, value: yaml.Node) -> YamlNode:
-        return self._other(value, f"{self.name}.{name}" if self.name else name)
+        return self._node_at(value, f"{self.name}.{name}" if self.name else name)
 
-    def _is_known(self, pair: _Pair, known: Collection[str], mistakes: Mistakes) -> bool:
+    def _is_known(self, pair: _Pair, known_names: Collection[str], mistakes: Mistakes) -> bool:
         name, key, _ = pair
-        if name not in known:
-            at_key = self._other(key, self.name)
-            mistakes.note(at_key.fail(f"has {name!r}, which is not known", f"is it {nearest(name, known)}?"))
-        return name in known
+        if name not in known_names:
+            at_key = self._node_at(key, self.name)
+            mistakes.note(at_key.fail(f"has {name!r}, which is not known", f"is it {nearest(name, known_names)}?"))
+        return name in known_names
 
     def _pairs(self, fix: str, mistakes: Mistakes) -> list[_Pair]:
         """Return a mapping's names, where they are written, and their values; a name may be there once."""
         if not isinstance(self._node, yaml.MappingNode):
             raise self.fail(f"is {self._kind}, not a mapping", fix)
-        found: dict[str, _Pair] = {}
+        pairs_by_name: dict[str, _Pair] = {}
         for key, value in self._node.value:
-            at_key = self._other(key, self.name)
+            at_key = self._node_at(key, self.name)
             if key.tag == _MERGE:
                 mistakes.note(at_key.fail("has a merge key <<", "write the entries out"))
             elif not isinstance(key, yaml.ScalarNode):
                 mistakes.note(at_key.fail("has a name that is no text", fix))
-            elif key.value in found:
+            elif key.value in pairs_by_name:
                 mistakes.note(at_key.fail(f"has {key.value!r} twice", "keep one of them"))
             else:
-                found[key.value] = key.value, key, value
-        return list(found.values())
+                pairs_by_name[key.value] = key.value, key, value
+        return list(pairs_by_name.values())
 
     # -- lists ---------------------------------------------------------------------------------------------------
 
@@ -173,14 +177,14 @@ class YamlNode:
         if not isinstance(self._node, yaml.SequenceNode):
             raise self.fail(f"is {self._kind}, not a list", fix)
         return [
-            self._other(item, f"{self.name}[{index}]" if name is None else name)
+            self._node_at(item, f"{self.name}[{index}]" if name is None else name)
             for index, item in enumerate(self._node.value)
         ]
 
-    def each(self, read: Callable[[YamlNode], _Value], fix: str, name: str | None = None) -> list[_Value]:
-        """Return what ``read`` makes of the items of :meth:`entries`; all mistakes are told at once."""
+    def read_each(self, read: Callable[[YamlNode], _Value], fix: str, name: str | None = None) -> list[_Value]:
+        """Return the items of :meth:`entries` as ``read`` reads them; all mistakes are raised at once."""
         with Mistakes() as mistakes:
-            return mistakes.each(self.entries(fix, name), read)
+            return mistakes.read_each(self.entries(fix, name), read)
 
     def names(self) -> tuple[str, ...]:
         """Return one name or a list of names, none of them twice; what YAML takes for something else is none."""
@@ -188,10 +192,10 @@ class YamlNode:
         is_list = isinstance(self._node, yaml.SequenceNode)
         items = self.entries(fix, self.name) if is_list else [self]
         with Mistakes() as mistakes:
-            found = tuple(mistakes.each(items, YamlNode._name))
-        if not found or len(set(found)) < len(found):
-            raise self.fail("has a duplicate" if found else "has no name", "name every instance once")
-        return found
+            names = tuple(mistakes.read_each(items, YamlNode._name))
+        if not names or len(set(names)) < len(names):
+            raise self.fail("has a duplicate" if names else "has no name", "name every instance once")
+        return names
 
     def _name(self) -> str:
         text = self.text("write a name")
@@ -209,7 +213,7 @@ class YamlNode:
             raise self.fail("has no value", fix)
         return str(self._node.value)
 
-    def parsed(self, parse: Callable[[str], _Value], fix: str = "") -> _Value:
+    def parse_text(self, parse: Callable[[str], _Value], fix: str = "") -> _Value:
         """Return what ``parse`` makes of the text; its ``ValueError`` becomes the error."""
         text = self.text(fix or "write a value")
         try:
@@ -254,7 +258,7 @@ class YamlNode:
 
 
 class Fields(Mistakes):
-    """A mapping's values by name, each read within the ``with`` block; all mistakes are told at once at its end."""
+    """A mapping's values by name, each read within the ``with`` block, which ends with all mistakes as one error."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -263,10 +267,10 @@ class Fields(Mistakes):
     def __contains__(self, name: str) -> bool:
         return name in self.nodes
 
-    def get(self, name: str, read: Callable[[YamlNode], _Value], otherwise: _Other) -> _Value | _Other:
-        """Return what ``read`` makes of a value; ``otherwise`` if it is not there."""
+    def get(self, name: str, read: Callable[[YamlNode], _Value], default: _Other) -> _Value | _Other:
+        """Return what ``read`` makes of a value; ``default`` if it is not there."""
         node = self.nodes.get(name)
-        return otherwise if node is None else self.read(lambda: read(node), otherwise)
+        return default if node is None else self.read(lambda: read(node), default)
 
 
 def read_document(
@@ -280,8 +284,8 @@ def read_document(
     try:
         root = Loader(data).get_single_node()
     except yaml.MarkedYAMLError as broken:
-        where = file if broken.problem_mark is None else _place(file, broken.problem_mark)
-        raise error(f"not YAML: {broken.problem or broken.context}", where=where, fix="correct the line") from None
+        location = file if broken.problem_mark is None else _place(file, broken.problem_mark)
+        raise error(f"not YAML: {broken.problem or broken.context}", where=location, fix="correct the line") from None
     except (yaml.YAMLError, ValueError) as broken:
         reason = getattr(broken, "reason", "not text")
         raise error(f"not YAML: {reason}", where=file, fix="save the file as UTF-8 text") from None
@@ -290,9 +294,9 @@ def read_document(
     return YamlNode(root, file, name, error)
 
 
-def nearest(text: str, known: Iterable[str]) -> str:
+def nearest(text: str, known_names: Iterable[str]) -> str:
     """Return the known name that is most like ``text``."""
-    return difflib.get_close_matches(text[:100], list(known), n=1, cutoff=0)[0]
+    return difflib.get_close_matches(text[:100], list(known_names), n=1, cutoff=0)[0]
 
 
 def _place(file: str, mark: yaml.Mark) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from kstream_plan.documents.codec import Codec, Json, named
+from kstream_plan.documents.codec import Codec, Json, with_name
 from kstream_plan.documents.quantities import DURATION_TEXT, RATE_TEXT, parse_duration, parse_rate
 from kstream_plan.documents.yaml_node import BOOLEANS, YamlNode
 from kstream_plan.model.settings import MAX_LONG
@@ -22,8 +22,8 @@ def fitting(pattern: str) -> str:
 
 def number(kind: str, pattern: str, description: str = "", **bounds: Json) -> dict[str, Json]:
     """Return the schema of an ``integer`` or ``number``, or of a text that the pattern fits."""
-    said: dict[str, Json] = {"description": description} if description else {}
-    return {**said, "type": [kind, "string"], "pattern": fitting(pattern), "minimum": 0, **bounds}
+    description_keyword: dict[str, Json] = {"description": description} if description else {}
+    return {**description_keyword, "type": [kind, "string"], "pattern": fitting(pattern), "minimum": 0, **bounds}
 
 
 def whole(low: int, high: int) -> Codec[int]:
@@ -33,7 +33,7 @@ def whole(low: int, high: int) -> Codec[int]:
 
 
 def at_least(lowest: int, schema: dict[str, Json]) -> dict[str, Json]:
-    """Return the schema of numbers that are not below ``lowest``; of texts that is only said of 0."""
+    """Return the schema of numbers that are not below ``lowest``; of texts only 0 is excluded."""
     zero: Json = {"type": "string", "pattern": r"^\s*[0_]+\s*$"}
     return {**schema, "minimum": lowest, **({"not": zero} if lowest > 0 else {})}
 
@@ -62,19 +62,21 @@ SWITCH: Codec[bool] = Codec(
 DURATION_SCHEMA = number(
     "integer", DURATION_TEXT, "A duration: 90s, 10m, 1.5h; a bare number is milliseconds.", maximum=MAX_LONG
 )
-DURATION: Codec[int] = named("duration", Codec(partial(YamlNode.parsed, parse=parse_duration), None, DURATION_SCHEMA))
-RATE: Codec[float] = named(
+DURATION: Codec[int] = with_name(
+    "duration", Codec(partial(YamlNode.parse_text, parse=parse_duration), None, DURATION_SCHEMA)
+)
+RATE: Codec[float] = with_name(
     "rate",
     Codec(
-        partial(YamlNode.parsed, parse=parse_rate),
+        partial(YamlNode.parse_text, parse=parse_rate),
         None,
         number("number", RATE_TEXT, "Records per second: 5000/s, 300000/m; a bare number is per second."),
     ),
 )
 
 
-def mapping(properties: dict[str, Json], required: Iterable[str] = (), **more: Any) -> dict[str, Json]:
+def mapping(properties: dict[str, Json], required: Iterable[str] = (), **keywords: Any) -> dict[str, Json]:
     """Return the schema of a mapping that has no other names."""
     names: list[Json] = list(required)
-    needed: dict[str, Json] = {"required": names} if names else {}
-    return {"type": "object", "properties": properties, "additionalProperties": False, **needed, **more}
+    required_keyword: dict[str, Json] = {"required": names} if names else {}
+    return {"type": "object", "properties": properties, "additionalProperties": False, **required_keyword, **keywords}

@@ -30,7 +30,7 @@ _MOST_ITEMS = 100
 class Answer(Generic[Result]):
     """What came of one item, by its place among all: the result, or the error.
 
-    ``unexpected``: an error that nobody expects, which is a defect of this tool, as its traceback.
+    ``unexpected``: the traceback of an error that is a defect of this tool.
     """
 
     place: int
@@ -39,26 +39,26 @@ class Answer(Generic[Result]):
     unexpected: str = ""
 
 
-def dealt(items: Sequence[bytes], costs: Sequence[float], cores: int) -> list[Batch]:
-    """Deal packed items, in their order, into batches for ``cores`` cores.
+def make_batches(items: Sequence[bytes], costs: Sequence[float], cores: int) -> list[Batch]:
+    """Divide packed items, in their order, into batches for ``cores`` cores.
 
-    The last ones are small, so that all cores end together; the first ones not so large that nobody sees how far it is.
+    The last ones are small, so that all cores end together. The first ones are not too large to show progress.
     """
-    left = sum(costs)
-    largest, smallest = (left / (number * cores) for number in _BATCHES_PER_CORE)
+    remaining_cost = sum(costs)
+    largest, smallest = (remaining_cost / (number * cores) for number in _BATCHES_PER_CORE)
     batches: list[Batch] = []
     room = 0.0
     for place, (item, cost) in enumerate(zip(items, costs, strict=True)):
         if room <= 0 or len(batches[-1]) == _MOST_ITEMS:
             batches.append([])
-            room = min(largest, max(smallest, left / (2 * cores)))
+            room = min(largest, max(smallest, remaining_cost / (2 * cores)))
         batches[-1].append((place, item))
         room -= cost
-        left -= cost
+        remaining_cost -= cost
     return batches
 
 
-def worked(work: Callable[[Any], Any], batch: Batch, *, keep_going: bool) -> list[bytes]:
+def run_batch(work: Callable[[Any], Any], batch: Batch, *, keep_going: bool) -> list[bytes]:
     """Do the work for every item of a batch; without ``keep_going`` the first error ends the batch."""
     answers = []
     for place, item in batch:
@@ -75,24 +75,24 @@ def worked(work: Callable[[Any], Any], batch: Batch, *, keep_going: bool) -> lis
     return answers
 
 
-def answers(batches: Iterable[bytes]) -> Iterator[Answer[Any]]:
-    """Yield what came back.
+def answers(packed_answers: Iterable[bytes]) -> Iterator[Answer[Any]]:
+    """Yield the answers.
 
     Raises:
         RuntimeError: something unexpected went wrong, with its traceback.
     """
-    for one in batches:
-        answer: Answer[Any] = unpacked(one)
+    for packed_answer in packed_answers:
+        answer: Answer[Any] = unpacked(packed_answer)
         if answer.unexpected:
             raise RuntimeError(f"on an executor:\n{answer.unexpected}")
         yield answer
 
 
-def packed(of: Any) -> bytes:
-    """Return what a value is sent as."""
-    return zlib.compress(pickle.dumps(of, pickle.HIGHEST_PROTOCOL), _LEVEL)
+def packed(value: Any) -> bytes:
+    """Return a value as the bytes that are sent."""
+    return zlib.compress(pickle.dumps(value, pickle.HIGHEST_PROTOCOL), _LEVEL)
 
 
-def unpacked(of: bytes) -> Any:
+def unpacked(payload: bytes) -> Any:
     """Return the value that was sent."""
-    return pickle.loads(zlib.decompress(of))
+    return pickle.loads(zlib.decompress(payload))

@@ -53,15 +53,15 @@ _OF_STUCK = frozenset(SHORT[name] for name in ("left", "restored"))
 
 
 def is_least(result: Result, name: str) -> bool:
-    """Tell whether a figure is only the least that there is, and nobody knows how much more."""
-    of = SHORT.get(name, name)
+    """Tell whether a figure is only a lower bound."""
+    figure = SHORT.get(name, name)
     if result.outcome in ("cyclic", "unfinished") or may_go_on(result):
-        return of in _GROWING
-    if result.outcome == "stuck" and of in _OF_STUCK:
+        return figure in _GROWING
+    if result.outcome == "stuck" and figure in _OF_STUCK:
         return True
-    if of == SHORT["left"]:
+    if figure == SHORT["left"]:
         return result.outcome == "moving" and result.duration_is in ("least", "floor")
-    return of == SHORT["pause"] and bool(result.pauses_are_least)
+    return figure == SHORT["pause"] and bool(result.pauses_are_least)
 
 
 def may_go_on(result: Result) -> bool:
@@ -104,20 +104,20 @@ def risks(result: Result) -> tuple[str, ...]:
     """
     most, likely = result.cold_handovers_most, result.cold_handovers_likely
     cold = most if likely is None else likely
-    unrun = (result.design or "").startswith("connect") and bool(result.max_paused_task_ms_most)
+    has_unassigned = (result.design or "").startswith("connect") and bool(result.max_paused_task_ms_most)
     may_start_cold = bool(most) or (may_go_on(result) and bool(result.stateful_tasks))
-    found = (
+    risk_flags = (
         bool(cold),
         may_start_cold and not cold,
-        unrun,
+        has_unassigned,
         bool(result.standbys_missing),
         bool(result.restoring_first),
     )
-    return tuple(risk for risk, is_so in zip(RISKS, found, strict=True) if is_so)
+    return tuple(risk for risk, is_so in zip(RISKS, risk_flags, strict=True) if is_so)
 
 
 def is_bad(result: Result) -> bool:
-    """Tell whether it is one to act on: it does not settle, or might not, or is at risk, or nobody knows."""
+    """Tell whether it is one to act on: it does not settle, might not, is at risk, or is unknown."""
     return result.outcome not in ("moving", "settled") or not result.settles_surely or bool(risks(result))
 
 

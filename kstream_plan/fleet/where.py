@@ -1,4 +1,4 @@
-"""Conditions on results, as ``cold > 0 and left > 1h``: what is not known is taken for the worse."""
+"""Conditions on results, as ``cold > 0 and left > 1h``: an unknown figure counts as the worse one."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Condition(NamedTuple):
     value: int | str | bool
 
     def holds(self, result: Result) -> bool:
-        """Tell whether it holds, or may hold; of what cannot be read nobody knows, so that it is never out of sight."""
-        found = value_of(result, self.name)
-        if found is None and result.outcome == "unreadable":
+        """Tell whether it holds or may hold. An unreadable application is unknown, so that it is always shown."""
+        figure = value_of(result, self.name)
+        if figure is None and result.outcome == "unreadable":
             return True
-        if found is None or is_least(result, self.name):
+        if figure is None or is_least(result, self.name):
             return self.comparison in _OF_THE_UNKNOWN
-        return _COMPARISONS[self.comparison](found, self.value)
+        return _COMPARISONS[self.comparison](figure, self.value)
 
 
 def conditions(text: str, duration: Callable[[str], int]) -> tuple[Condition, ...]:
@@ -59,9 +59,10 @@ def conditions(text: str, duration: Callable[[str], int]) -> tuple[Condition, ..
 def _condition(text: str, duration: Callable[[str], int]) -> Condition:
     match = _CONDITION.fullmatch(text)
     if match is None:
-        what = f"{text.strip()!r} is no condition"
         raise UsageError(
-            what, where="--where", fix="write FIGURE > VALUE, as in 'cold > 0 and left > 1h': joined by and alone"
+            f"{text.strip()!r} is no condition",
+            where="--where",
+            fix="write FIGURE > VALUE, as in 'cold > 0 and left > 1h': joined by and alone",
         )
     name, comparison, value = match.groups()
     check_name(name, "--where")
@@ -73,8 +74,12 @@ def _condition(text: str, duration: Callable[[str], int]) -> Condition:
             return Condition(name, comparison, {"true": True, "false": False}[value.lower()])
         return Condition(name, comparison, duration(value) if _is_time(name) else int(value.replace("_", "")))
     except (KeyError, ValueError):
-        wanted = "true or false" if kind is bool else "a duration, as 90s or 1h" if _is_time(name) else "a whole number"
-        raise UsageError(f"{value!r} is not {wanted}", where=f"--where {name}", fix=f"give {wanted}") from None
+        expected_form = (
+            "true or false" if kind is bool else "a duration, as 90s or 1h" if _is_time(name) else "a whole number"
+        )
+        raise UsageError(
+            f"{value!r} is not {expected_form}", where=f"--where {name}", fix=f"give {expected_form}"
+        ) from None
 
 
 def _kind(name: str) -> type:
@@ -102,10 +107,10 @@ def check_name(name: str, option: str) -> None:
         UsageError: there is none.
     """
     if name not in NAMES:
-        near = get_close_matches(name, NAMES, 1)
+        similar_names = get_close_matches(name, NAMES, 1)
         fix = (
-            f"did you mean {near[0]}?"
-            if near
+            f"did you mean {similar_names[0]}?"
+            if similar_names
             else f"some are {', '.join(NAMES[:8])}; kstream-plan schema results has all"
         )
         raise UsageError(f"there is no figure {name!r}", where=option, fix=fix)

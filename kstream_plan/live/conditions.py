@@ -24,11 +24,11 @@ from kstream_plan.simulation.one_plan import plan
 #: The notes by which it is unknown whether Connect's workers are all there, and run what they are shown to run.
 _OF_WORKERS = (DELAY_UNKNOWN, WORKER_SILENT, HELD_BY_SEVERAL)
 _DECISION_UNKNOWN = "What the leader decided last is unknown"
-#: How many different reasons are said.
+#: How many different reasons are given.
 _MOST_REASONS = 3
 
 
-class Held(NamedTuple):
+class ConditionAnswer(NamedTuple):
     """Whether a condition holds.
 
     answer: YES only if that is proven.
@@ -52,25 +52,25 @@ class Question(NamedTuple):
     options: PlanOptions
 
 
-def settled(snapshot: Snapshot, question: Question) -> Held:
+def has_settled(snapshot: Snapshot, question: Question) -> ConditionAnswer:
     """Tell whether no rebalance is under way or due: the leader wants none, and no member has left unnoticed."""
     moment = asked_moment(snapshot, question.options, ())
     doubts = (*moment.doubts, *(note for note in snapshot.warnings if note.code in _OF_WORKERS))
     if doubts:
-        return Held(Answer.UNKNOWN, _messages(doubts))
+        return ConditionAnswer(Answer.UNKNOWN, _messages(doubts))
     if snapshot.group_protocol == "classic" and snapshot.decision is None:
-        return Held(Answer.UNKNOWN, (_DECISION_UNKNOWN,))
+        return ConditionAnswer(Answer.UNKNOWN, (_DECISION_UNKNOWN,))
     options = replace(moment.options.of_one_play(), max_rounds=1)
     first = next(iter(plan(snapshot, options).rounds), None)
     if first is None or (snapshot.group_protocol == "classic" and first.trigger is Trigger.MANUAL):
-        return Held(Answer.YES)
-    return Held(Answer.NO, (f"A {_REBALANCES.get(first.trigger, 'rebalance')} is due",))
+        return ConditionAnswer(Answer.YES)
+    return ConditionAnswer(Answer.NO, (f"A {_REBALANCES.get(first.trigger, 'rebalance')} is due",))
 
 
 _REBALANCES = {Trigger.FOLLOW_UP: "follow-up rebalance", Trigger.PROBING: "probing rebalance"}
 
 
-def caught_up(snapshot: Snapshot, question: Question) -> Held:
+def caught_up(snapshot: Snapshot, question: Question) -> ConditionAnswer:
     """Tell whether every standby and warm-up is proven to be caught up.
 
     Raises:
@@ -80,25 +80,25 @@ def caught_up(snapshot: Snapshot, question: Question) -> Held:
         raise UsageError("a Connect group has no copies that catch up", fix="wait for settled or safe-to-stop")
     moment = asked_moment(snapshot, question.options, ())
     if moment.doubts:
-        return Held(Answer.UNKNOWN, _messages(moment.doubts))
+        return ConditionAnswer(Answer.UNKNOWN, _messages(moment.doubts))
     if snapshot.group_protocol == "classic" and snapshot.decision is None:
-        return Held(Answer.UNKNOWN, (_DECISION_UNKNOWN,))
-    if snapshot.group_protocol == "streams" and (group := settled(snapshot, question)).answer is not Answer.YES:
-        return Held(Answer.UNKNOWN, (*group.reasons, "Copies that it places have not caught up"))
+        return ConditionAnswer(Answer.UNKNOWN, (_DECISION_UNKNOWN,))
+    if snapshot.group_protocol == "streams" and (group := has_settled(snapshot, question)).answer is not Answer.YES:
+        return ConditionAnswer(Answer.UNKNOWN, (*group.reasons, "Copies that it places have not caught up"))
     taken_ms, now_ms = snapshot.captured_at_ms, question.options.now_ms
     at_ms = snapshot.known_until_ms if taken_ms is None or now_ms is None else now_ms - taken_ms
-    known = KnownCopies(snapshot, at_ms, question.options.trust_ms)
-    behind, unknown = list[str](), dict[str, list[str]]()
+    known_copies = KnownCopies(snapshot, at_ms, question.options.trust_ms)
+    task_ids_behind, unknown_ids_by_reason = list[str](), dict[str, list[str]]()
     for task, instance in copies_to_catch_up(snapshot):
-        evidence, task_id = known.at(task, instance, at_ms), str(snapshot.state.group.tasks[task].task_id)
+        evidence, task_id = known_copies.at(task, instance, at_ms), str(snapshot.state.group.tasks[task].task_id)
         if evidence.known is Known.BEHIND:
-            behind.append(task_id)
+            task_ids_behind.append(task_id)
         elif evidence.known is Known.UNKNOWN:
-            unknown.setdefault(evidence.words, []).append(task_id)
-    if behind:
-        return Held(Answer.NO, (f"{_copies_of(behind)} are behind",))
-    reasons = tuple(f"{_copies_of(tasks)}: {words}" for words, tasks in unknown.items())
-    return Held(Answer.UNKNOWN, reasons) if reasons else Held(Answer.YES)
+            unknown_ids_by_reason.setdefault(evidence.words, []).append(task_id)
+    if task_ids_behind:
+        return ConditionAnswer(Answer.NO, (f"{_copies_of(task_ids_behind)} are behind",))
+    reasons = tuple(f"{_copies_of(tasks)}: {words}" for words, tasks in unknown_ids_by_reason.items())
+    return ConditionAnswer(Answer.UNKNOWN, reasons) if reasons else ConditionAnswer(Answer.YES)
 
 
 def _copies_of(task_ids: Sequence[str]) -> str:
@@ -117,7 +117,7 @@ def copies_to_catch_up(snapshot: Snapshot) -> Sequence[tuple[int, int]]:
     return sorted(copies)
 
 
-def safe_to_restart(snapshot: Snapshot, question: Question) -> Held:
+def safe_to_restart(snapshot: Snapshot, question: Question) -> ConditionAnswer:
     """Tell whether the instances may restart, one after the other, as ``bounce --instance`` does.
 
     Raises:
@@ -130,20 +130,20 @@ def safe_to_restart(snapshot: Snapshot, question: Question) -> Held:
     bounces = bounce(snapshot, question.restart_ms, question.options, instances=question.instances)
     assert bounces.answer is not None
     if bounces.answer is Answer.YES:
-        return Held(Answer.YES)
+        return ConditionAnswer(Answer.YES)
     way = bounces.as_it_is
     cold = way.plan.summary.cold_handovers
     reasons = [f"At least {cold} tasks would start cold"] if cold else []
     reasons += _messages(bounces.reasons)
     reasons += [] if way.safe_pause.reason is None else _messages([way.safe_pause.reason])
-    return Held(bounces.answer, tuple(dict.fromkeys(reasons)))
+    return ConditionAnswer(bounces.answer, tuple(dict.fromkeys(reasons)))
 
 
 class _AnsweredError(Exception):
     """The answer for now is there: that for later is not asked for."""
 
 
-def safe_to_stop(snapshot: Snapshot, question: Question) -> Held:
+def safe_to_stop(snapshot: Snapshot, question: Question) -> ConditionAnswer:
     """Tell whether the instances may stop, as ``drain --require-warm`` does; of a Connect group its workers.
 
     Raises:
@@ -152,9 +152,9 @@ def safe_to_stop(snapshot: Snapshot, question: Question) -> Held:
     if snapshot.group_protocol == "connect":
         workers = drain_workers(snapshot, question.instances, question.options)
         if workers.answer is Answer.YES:
-            return Held(Answer.YES)
-        left = ["Connectors and tasks would be unassigned"] if workers.answer is Answer.NO else []
-        return Held(workers.answer, (*left, *_messages(workers.doubts)))
+            return ConditionAnswer(Answer.YES)
+        unassigned_reasons = ["Connectors and tasks would be unassigned"] if workers.answer is Answer.NO else []
+        return ConditionAnswer(workers.answer, (*unassigned_reasons, *_messages(workers.doubts)))
     answers = list[DrainNow]()
 
     def on_now(now: DrainNow) -> None:
@@ -165,14 +165,14 @@ def safe_to_stop(snapshot: Snapshot, question: Question) -> Held:
         drain(snapshot, question.instances, question.options, on_now=on_now)
     [now] = answers
     if now.answer is Answer.YES:
-        return Held(Answer.YES)
+        return ConditionAnswer(Answer.YES)
     cold = [str(task_id) for task_id, answer in now.answers.items() if answer is Answer.NO]
     reasons = [f"{name_list(cold, _MOST_REASONS)} would start cold, or restore first"] if cold else []
-    unknown = dict[str, list[str]]()
+    unknown_ids_by_reason = dict[str, list[str]]()
     for start in now.unknown:
-        unknown.setdefault(start.evidence.words, []).append(str(start.task_id))
-    reasons += [f"{_copies_of(tasks)}: {words}" for words, tasks in unknown.items()]
-    return Held(now.answer, (*reasons, *_messages([*now.over, *now.doubts])))
+        unknown_ids_by_reason.setdefault(start.evidence.words, []).append(str(start.task_id))
+    reasons += [f"{_copies_of(tasks)}: {words}" for words, tasks in unknown_ids_by_reason.items()]
+    return ConditionAnswer(now.answer, (*reasons, *_messages([*now.over, *now.doubts])))
 
 
 def _messages(notes: Sequence[Note]) -> tuple[str, ...]:
@@ -180,8 +180,8 @@ def _messages(notes: Sequence[Note]) -> tuple[str, ...]:
 
 
 #: What can be waited for; those that begin with ``safe`` are about instances that are named.
-CONDITIONS: Mapping[str, Callable[[Snapshot, Question], Held]] = {
-    "settled": settled,
+CONDITIONS: Mapping[str, Callable[[Snapshot, Question], ConditionAnswer]] = {
+    "settled": has_settled,
     "caught-up": caught_up,
     "safe-to-restart": safe_to_restart,
     "safe-to-stop": safe_to_stop,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kstream_plan.comparison.beside_history import said_and_happened
 from kstream_plan.comparison.said_and_happened import Recorded, SaidAndHappened, TaskDifference
 from kstream_plan.documents.said_and_happened import recorded_since
-from kstream_plan.live.conditions import Question, copies_to_catch_up, settled
+from kstream_plan.live.conditions import Question, copies_to_catch_up, has_settled
 from kstream_plan.live.placement import differs_from_beginning, differs_from_end
 from kstream_plan.model import Rates, Snapshot, WorkId
 from kstream_plan.model.answer import Answer
@@ -62,13 +62,13 @@ class Course:
         at_ms: the moment, in milliseconds since 1970.
         snapshot: the group as it is.
         comparison: what came as planned and what did not; ``None``: nothing has come yet.
-        rest: what follows from the newest decision, planned anew; ``None``: it has settled.
+        rest: what follows from the newest decision, planned again; ``None``: it has settled.
         next_ms: when the next rebalance is due, since 1970; ``None``: none is, or that is unknown.
         ends_ms: when the group is expected to have settled, since 1970; ``None``: unknown.
         restoring: the copies that have not caught up, in task order.
         stage: where it stands.
         doubts: why it is unknown whether it has settled; none: it is known, or a rebalance is due.
-        elsewhere: of a group whose rebalances nobody records, the tasks that run elsewhere than at the plan's end, once
+        misplaced_tasks: where no rebalances are recorded, the tasks that run elsewhere than at the plan's end, once
             it has its members.
     """
 
@@ -82,7 +82,7 @@ class Course:
     restoring: tuple[RestoringCopy, ...]
     stage: Stage
     doubts: tuple[str, ...] = ()
-    elsewhere: tuple[TaskDifference, ...] = ()
+    misplaced_tasks: tuple[TaskDifference, ...] = ()
 
     @property
     def is_recorded(self) -> bool:
@@ -92,14 +92,16 @@ class Course:
     @property
     def late_ms(self) -> int | None:
         """How much later than planned the newest rebalance came; below 0: earlier; ``None``: none came."""
-        came = () if self.comparison is None else self.comparison.seen
-        return came[-1].late_ms if came else None
+        pairs = () if self.comparison is None else self.comparison.recorded_pairs
+        return pairs[-1].late_ms if pairs else None
 
     @property
     def due(self) -> Sequence[int]:
         """The planned rebalances that have not come, by number."""
-        came = 0 if self.comparison is None else max((pair.number for pair in self.comparison.seen), default=0)
-        return [rnd.number for rnd in self.plan.rounds[came:]]
+        last_number = (
+            0 if self.comparison is None else max((pair.number for pair in self.comparison.recorded_pairs), default=0)
+        )
+        return [rnd.number for rnd in self.plan.rounds[last_number:]]
 
 
 class Follower:
@@ -117,7 +119,7 @@ class Follower:
         self._comparison: SaidAndHappened | None = None
         self._rest: Plan | None = None
         self._rest_from_ms = 0
-        self._decided: object = None
+        self._rest_basis: object = None
         self._changed_ms: int | None = None
         self._most: dict[tuple[WorkId, str], int] = {}
 
@@ -142,14 +144,14 @@ class Follower:
         if new:
             self._recorded += new
             self._comparison = said_and_happened(self._plan, self._recorded, whole=True)
-        decided = snapshot.decision, snapshot.state.holdings, snapshot.config
-        if new or self._decided != decided:
-            self._decided = decided
+        rest_basis = snapshot.decision, snapshot.state.holdings, snapshot.config
+        if new or self._rest_basis != rest_basis:
+            self._rest_basis = rest_basis
             self._rest, self._rest_from_ms = self._planned_anew(snapshot, now_ms), now_ms
         options, next_ms = replace(self._options, now_ms=now_ms), self._next_ms(snapshot)
         doubts = self._doubts(snapshot, options) if self._rest is None or (next_ms or 0) < now_ms else ()
         is_recorded = snapshot.group_protocol == "classic"
-        elsewhere = None if is_recorded else differs_from_end(self._plan, snapshot)
+        misplaced_tasks = None if is_recorded else differs_from_end(self._plan, snapshot)
         return Course(
             plan=self._plan,
             at_ms=now_ms,
@@ -161,9 +163,9 @@ class Follower:
             restoring=self._restoring(snapshot),
             stage=self._stage(snapshot, doubts)
             if is_recorded
-            else self._stage_by_placement(snapshot, elsewhere, options),
+            else self._stage_by_placement(snapshot, misplaced_tasks, options),
             doubts=doubts,
-            elsewhere=elsewhere or (),
+            misplaced_tasks=misplaced_tasks or (),
         )
 
     def _planned_anew(self, snapshot: Snapshot, now_ms: int) -> Plan | None:
@@ -191,8 +193,8 @@ class Follower:
             if lag is not None:
                 self._most[seat] = max(lag, self._most.get(seat, 0))
             copies.append(RestoringCopy(*seat, lag, self._most.get(seat)))
-        still = {(copy.task_id, copy.process_id) for copy in copies}
-        self._most = {seat: most for seat, most in self._most.items() if seat in still}
+        restoring_seats = {(copy.task_id, copy.process_id) for copy in copies}
+        self._most = {seat: most for seat, most in self._most.items() if seat in restoring_seats}
         return tuple(copies)
 
     def _next_ms(self, snapshot: Snapshot) -> int | None:
@@ -206,7 +208,7 @@ class Follower:
         """Return when it ends: by the plan while all comes as planned, else by what follows from here."""
         plan, comparison = self._plan, self._comparison
         if plan is not None and plan.rounds and comparison is not None and comparison.ends_early:
-            late_ms = (comparison.seen[-1].late_ms or 0) if comparison.seen else 0
+            late_ms = (comparison.recorded_pairs[-1].late_ms or 0) if comparison.recorded_pairs else 0
             return comparison.starts_ms + plan.rounds[-1].ends_ms + late_ms
         if self._rest is not None and self._rest.verdict.kind == "settled":
             return self._rest_from_ms + self._rest.rounds[-1].ends_ms
@@ -218,8 +220,8 @@ class Follower:
         assert plan is not None
         if self._rest is not None or snapshot.decision is None or doubts:
             is_stuck = self._rest is not None and self._rest.verdict.kind not in ("settled", "unfinished")
-            came = 0 if comparison is None else len(comparison.seen)
-            return Stage.DOES_NOT_SETTLE if is_stuck and came >= len(plan.rounds) else Stage.GOES_ON
+            rebalance_count = 0 if comparison is None else len(comparison.recorded_pairs)
+            return Stage.DOES_NOT_SETTLE if is_stuck and rebalance_count >= len(plan.rounds) else Stage.GOES_ON
         if self._awaits_event():
             return Stage.GOES_ON
         is_as_planned = not plan.rounds if comparison is None else comparison.alike
@@ -229,8 +231,8 @@ class Follower:
         """Tell whether what is planned to happen to the group next has not happened yet."""
         plan, comparison = self._plan, self._comparison
         assert plan is not None
-        came = 0 if comparison is None else max((pair.number for pair in comparison.seen), default=0)
-        ahead = plan.rounds[came:]
+        last_number = 0 if comparison is None else max((pair.number for pair in comparison.recorded_pairs), default=0)
+        ahead = plan.rounds[last_number:]
         return bool(ahead) and ahead[0].trigger not in _OF_ITSELF
 
     def _may_await_event(self, snapshot: Snapshot, now_ms: int) -> bool:
@@ -244,22 +246,23 @@ class Follower:
         return self._changed_ms is None or now_ms < self._changed_ms + planned_ms[-1] - planned_ms[0]
 
     def _stage_by_placement(
-        self, snapshot: Snapshot, elsewhere: Sequence[TaskDifference] | None, options: PlanOptions
+        self, snapshot: Snapshot, misplaced_tasks: Sequence[TaskDifference] | None, options: PlanOptions
     ) -> Stage:
-        """Return where a group stands whose rebalances nobody records: it has settled once that is proven."""
+        """Return the stage of a group without recorded rebalances: it has settled once that is proven."""
         awaits_event = self._may_await_event(snapshot, options.now_ms or 0)
         if self._rest is not None and self._rest.verdict.kind not in ("settled", "unfinished"):
             return Stage.DOES_NOT_SETTLE
-        if elsewhere is None or awaits_event or settled(snapshot, Question((), 0, options)).answer is not Answer.YES:
+        question = Question((), 0, options)
+        if misplaced_tasks is None or awaits_event or has_settled(snapshot, question).answer is not Answer.YES:
             return Stage.GOES_ON
-        return Stage.OTHERWISE if elsewhere else Stage.AS_PLANNED
+        return Stage.OTHERWISE if misplaced_tasks else Stage.AS_PLANNED
 
 
-def _rates(measured: Rates, plan: Plan) -> Rates:
+def _rates(measured_rates: Rates, plan: Plan) -> Rates:
     """Return the rates that are known, and those of the plan where none is."""
     restore, produce = plan.rates
-    if restore is not None and not measured.any_restore:
-        measured = replace(measured, restore_per_instance=restore.median)
-    if produce is not None and not measured.any_produce:
-        measured = replace(measured, produce_per_task=produce.median)
-    return measured
+    if restore is not None and not measured_rates.any_restore:
+        measured_rates = replace(measured_rates, restore_per_instance=restore.median)
+    if produce is not None and not measured_rates.any_produce:
+        measured_rates = replace(measured_rates, produce_per_task=produce.median)
+    return measured_rates

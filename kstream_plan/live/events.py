@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from kstream_plan.comparison.said_and_happened import GenerationPair
 from kstream_plan.live.course import Course, RestoringCopy, Stage
-from kstream_plan.live.placement import Moved, moved
+from kstream_plan.live.placement import MovedTask, moved_tasks
 from kstream_plan.model import Snapshot
 from kstream_plan.model.reported_lag import reported_lag
 
@@ -35,7 +35,7 @@ class Event:
         application_id: the group.
         course: how far the group had come by then; ``None``: nothing was known.
         pair: the rebalance that came, beside the planned one; ``None``: it is about something else.
-        moved: the tasks that run elsewhere since the previous poll, where rebalances are not recorded.
+        moved_tasks: the tasks that run elsewhere since the previous poll, where rebalances are not recorded.
         caught_up: the copies that have caught up since the previous poll.
         problem: why the source does not answer; empty: it does.
     """
@@ -45,7 +45,7 @@ class Event:
     application_id: str
     course: Course | None
     pair: GenerationPair | None = None
-    moved: tuple[Moved, ...] = ()
+    moved_tasks: tuple[MovedTask, ...] = ()
     caught_up: tuple[RestoringCopy, ...] = ()
     problem: str = ""
 
@@ -55,27 +55,31 @@ class Event:
         return self.at_ms if self.pair is None or self.pair.seen is None else self.pair.seen.at_ms
 
 
-def events(before: Course | None, course: Course) -> Iterator[Event]:
+def events(previous_course: Course | None, course: Course) -> Iterator[Event]:
     """Yield what has happened since the previous poll: rebalances first, copies then, and the end."""
     name = course.plan.group.application_id
 
-    def event(kind: EventKind, **more: object) -> Event:
-        return Event(kind=kind, at_ms=course.at_ms, application_id=name, course=course, **more)  # type: ignore[arg-type]
+    def event(kind: EventKind, **fields: object) -> Event:
+        return Event(kind=kind, at_ms=course.at_ms, application_id=name, course=course, **fields)  # type: ignore[arg-type]
 
-    if before is None:
+    if previous_course is None:
         yield event(EventKind.BEGIN)
-    last = None if before is None or before.comparison is None else len(before.comparison.seen)
-    for pair in () if course.comparison is None else course.comparison.seen[last or 0 :]:
+    last = (
+        None
+        if previous_course is None or previous_course.comparison is None
+        else len(previous_course.comparison.recorded_pairs)
+    )
+    for pair in () if course.comparison is None else course.comparison.recorded_pairs[last or 0 :]:
         yield event(EventKind.REBALANCE, pair=pair)
-    if before is not None and not course.is_recorded:
-        tasks = tuple(moved(before.snapshot, course.snapshot))
+    if previous_course is not None and not course.is_recorded:
+        tasks = tuple(moved_tasks(previous_course.snapshot, course.snapshot))
         if tasks:
-            yield event(EventKind.MOVED, moved=tasks)
-    if before is not None:
+            yield event(EventKind.MOVED, moved_tasks=tasks)
+    if previous_course is not None:
         restoring = {(copy.task_id, copy.process_id) for copy in course.restoring}
         caught_up = tuple(
             copy
-            for copy in before.restoring
+            for copy in previous_course.restoring
             if (copy.task_id, copy.process_id) not in restoring and _has_caught_up(course.snapshot, copy)
         )
         if caught_up:

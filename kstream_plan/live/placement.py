@@ -1,19 +1,19 @@
-"""Where tasks run, of groups whose rebalances nobody records: streams groups, and Connect by its REST interface."""
+"""Where tasks run in groups without recorded rebalances: streams groups, and Connect by its REST interface."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kstream_plan.comparison.decided import decided, differences, seen_in
+from kstream_plan.comparison.decided import decision_by_member, differences, recorded_decision
 from kstream_plan.comparison.newcomers import names_of_newcomers
 from kstream_plan.comparison.said_and_happened import Recorded, TaskDifference
 from kstream_plan.model import Snapshot, WorkId
 from kstream_plan.plans import Plan
 
 
-class Moved(NamedTuple):
-    """A task that runs elsewhere than at the last look.
+class MovedTask(NamedTuple):
+    """A task that runs elsewhere than at the previous poll.
 
     task_id: the task.
     source: process id of the instance that ran it; ``None``: none did.
@@ -25,12 +25,12 @@ class Moved(NamedTuple):
     destination: str | None
 
 
-def moved(before: Snapshot, now: Snapshot) -> Iterator[Moved]:
+def moved_tasks(previous: Snapshot, snapshot: Snapshot) -> Iterator[MovedTask]:
     """Yield the tasks that run elsewhere than before, in task order."""
-    owners, owners_before = _owners(now), _owners(before)
-    for task_id in sorted(owners.keys() | owners_before.keys(), key=lambda each: each.sort_key):
+    owners, owners_before = _owners(snapshot), _owners(previous)
+    for task_id in sorted(owners.keys() | owners_before.keys(), key=lambda work_id: work_id.sort_key):
         if owners.get(task_id) != owners_before.get(task_id):
-            yield Moved(task_id, owners_before.get(task_id), owners.get(task_id))
+            yield MovedTask(task_id, owners_before.get(task_id), owners.get(task_id))
 
 
 def _owners(snapshot: Snapshot) -> dict[WorkId, str]:
@@ -55,12 +55,12 @@ def differs_from_beginning(plan: Plan, snapshot: Snapshot) -> bool:
 
 
 def differs_from_end(plan: Plan, snapshot: Snapshot) -> tuple[TaskDifference, ...] | None:
-    """Return the tasks that run elsewhere than at the end of a plan; ``None``: others are members than then."""
+    """Return the tasks that run elsewhere than at the end of a plan; ``None``: the members differ."""
     recorded = Recorded.from_holdings(snapshot, at_ms=0)
     names = names_of_newcomers(plan, [recorded])
     members = {names.get(process_id, process_id) for process_id in snapshot.state.group.instance_index}
     if members != {name for name, _ in plan.members}:
         return None
-    planned = decided(plan.group, plan.final, sorted(members))
-    elsewhere = differences(plan.group, planned, seen_in(recorded, names))
-    return tuple(task for task in elsewhere if task.said.active != task.seen.active)
+    final_decision = decision_by_member(plan.group, plan.final, sorted(members))
+    misplaced_tasks = differences(plan.group, final_decision, recorded_decision(recorded, names))
+    return tuple(task for task in misplaced_tasks if task.said.active != task.seen.active)

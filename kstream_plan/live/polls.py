@@ -23,7 +23,7 @@ class Clock(Protocol):
         ...
 
     def elapsed_ms(self) -> int:
-        """Return a time that nobody sets back, in milliseconds."""
+        """Return a time that is never set back, in milliseconds."""
         ...
 
     def sleep(self, wait_ms: int) -> None:
@@ -39,7 +39,7 @@ class SystemClock:
         return time.time_ns() // 1_000_000
 
     def elapsed_ms(self) -> int:
-        """Return a time that nobody sets back, in milliseconds."""
+        """Return a time that is never set back, in milliseconds."""
         return time.monotonic_ns() // 1_000_000
 
     def sleep(self, wait_ms: int) -> None:

@@ -102,7 +102,7 @@ class Search:
         query = f"SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT 1"
         return bool(self._tables.execute(query, (f'"{word}"',)).fetchone())
 
-    def near(self, word: str) -> list[str]:
+    def similar_words(self, word: str) -> list[str]:
         """Return words and names of the sections that are written almost like this one, the nearest first."""
         texts = (text for section in self._sections for text in (section.page, section.heading, *section.passages))
         names = {name.lower() for text in texts for name in _TOKEN.findall(_TARGET.sub("]", text))}

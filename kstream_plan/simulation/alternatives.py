@@ -126,9 +126,9 @@ def alternative(
         draws=draws,
         figures=alternative_figures(plan, draws, [outcome.stops for outcome in outcomes]),
         drawn_ms=tuple(outcome.figures.duration_ms for outcome in outcomes),
-        kept=None if broken is None else not broken,
-        broken=tuple(broken or ()),
-        maybe_broken=tuple(rule for rule, answer in (broken or {}).items() if answer is Answer.UNKNOWN),
+        keeps_policy=None if broken is None else not broken,
+        broken_rules=tuple(broken or ()),
+        maybe_broken_rules=tuple(rule for rule, answer in (broken or {}).items() if answer is Answer.UNKNOWN),
     )
 
 

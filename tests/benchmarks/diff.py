@@ -15,7 +15,7 @@ from kstream_plan.comparison.diff import compare
 from kstream_plan.comparison.sides import Pair
 from kstream_plan.documents.plan.files import read_plan_file
 from kstream_plan.documents.plan.write import plan_json
-from kstream_plan.documents.two_sides import Given, read_pairs
+from kstream_plan.documents.two_sides import DiffInput, read_pairs
 from kstream_plan.render.answers import to_json, to_table
 from kstream_plan.simulation.one_plan import plan
 from tests.benchmarks.whole_plan import cpu_seconds, scale_out
@@ -27,7 +27,7 @@ def compared(pairs: list[Pair]) -> int:
     for comparison in found:
         to_table(comparison)
         to_json(comparison)
-    return sum(comparison.totals.moved for comparison in found)
+    return sum(comparison.totals.moved_tasks for comparison in found)
 
 
 def main() -> None:
@@ -40,7 +40,7 @@ def main() -> None:
             config = replace(snapshot.config, max_warmup_replicas=warmups)
             path.write_text(plan_json(plan(replace(snapshot, config=config), max_rounds=5)) + "\n", encoding="utf-8")
         reading, _ = cpu_seconds(lambda: (read_plan_file(old), read_plan_file(new)))
-        whole, moved = cpu_seconds(lambda: compared(read_pairs(Given(str(old)), Given(str(new)))))
+        whole, moved = cpu_seconds(lambda: compared(read_pairs(DiffInput(str(old)), DiffInput(str(new)))))
         size = (old.stat().st_size + new.stat().st_size) / 1e6
     print(
         f"{tasks} tasks, {instances} instances, {size:.0f} MB: reading {reading:.2f} s, "

@@ -30,7 +30,12 @@ FIGURES = alternative_figures(PLAN, None)
 def of(name: str, figures: AlternativeFigures = FIGURES, *, kept: bool | None = None) -> Alternative:
     broken = ("max_duration",) if kept is False else ()
     return Alternative(
-        changes=(Change("max.warmup.replicas", name),), plan=PLAN, draws=None, figures=figures, kept=kept, broken=broken
+        changes=(Change("max.warmup.replicas", name),),
+        plan=PLAN,
+        draws=None,
+        figures=figures,
+        keeps_policy=kept,
+        broken_rules=broken,
     )
 
 
@@ -79,7 +84,7 @@ def test_times_that_overlap_are_not_told_apart() -> None:
     best, near, far = lasting(5, 4, 7), lasting(8, 7, 9), lasting(9, 8, 9)
     assert named(of("far", far), of("near", near), of("best", best)) == [("far", False), ("near", True), ("best", True)]
     marked = fastest(beside_each_other([of("far", far), of("near", near), of("best", best)]))
-    assert [one.one.changes[0].value for one in marked] == ["best", "near"]
+    assert [one.alternative.changes[0].value for one in marked] == ["best", "near"]
 
 
 def drawn(name: str, *drawn_ms: int) -> Alternative:
@@ -132,7 +137,7 @@ def test_what_may_not_settle_is_never_the_fastest() -> None:
     found = beside_each_other([may_not, of("2", lasting(5, 5, 5))])
     assert named(may_not, of("2", lasting(5, 5, 5))) == [("1", False), ("2", True)]
     assert named(may_not, of("2", lasting(1, 1, 1))) == [("1", False), ("2", True)]
-    assert duration_text(found[0].one).endswith(", or does not settle")
+    assert duration_text(found[0].alternative).endswith(", or does not settle")
 
 
 def test_what_was_not_played_to_all_its_ends_is_never_the_fastest() -> None:
@@ -148,10 +153,10 @@ def test_what_was_not_played_to_all_its_ends_is_never_the_fastest() -> None:
 def test_of_a_time_that_nobody_knows_the_worse_end_counts() -> None:
     migration, other = of("migration", lasting(60, 60, 660)), of("other", lasting(90, 90, 90))
     marked = fastest(beside_each_other([migration, other]))
-    assert [one.one.changes[0].value for one in marked] == ["other", "migration"]
+    assert [one.alternative.changes[0].value for one in marked] == ["other", "migration"]
     drawn_ones = [replace(one, draws=one_draw(PLAN)) for one in (migration, other)]
     marked = fastest(beside_each_other(drawn_ones))
-    assert [one.one.changes[0].value for one in marked] == ["migration", "other"]
+    assert [one.alternative.changes[0].value for one in marked] == ["migration", "other"]
 
 
 def test_what_may_follow_is_not_nothing() -> None:

@@ -77,7 +77,7 @@ def test_a_group_does_not_differ_from_itself(snapshot: Snapshot) -> None:
     side = snapshot_side(snapshot)
     found = compare(side, side)
     assert found.empty
-    assert found.totals.moved == found.totals.restore_records == 0
+    assert found.totals.moved_tasks == found.totals.restore_records == 0
     assert found.totals.classes[TaskClass.STAYED] == len(side.group.tasks)
 
 
@@ -110,9 +110,9 @@ def test_the_way_back_is_the_way_there_with_its_ends_swapped(pair: tuple[Snapsho
         }
 
     assert ends(there, swapped=False) == ends(back, swapped=True)
-    assert (there.totals.classes[TaskClass.NEW], there.totals.moved) == (
+    assert (there.totals.classes[TaskClass.NEW], there.totals.moved_tasks) == (
         back.totals.classes[TaskClass.GONE],
-        back.totals.moved,
+        back.totals.moved_tasks,
     )
     gone, come = ({instance.process_id for instance in side.group.instances} for side in (old, new))
     left = {change.process_id for change in there.instances if change.kind is InstanceChangeKind.LEFT}
@@ -162,7 +162,7 @@ def test_every_task_has_the_class_of_its_definition_and_the_totals_are_the_sums(
     totals = found.totals
     assert dict(totals.classes) == dict.fromkeys(TaskClass, 0) | Counter(kinds.values())
     assert totals.tasks == len(everyone) == sum(totals.classes.values())
-    assert totals.moved + totals.started == sum(kind.is_move for kind in kinds.values())
+    assert totals.moved_tasks + totals.started_tasks == sum(kind.is_move for kind in kinds.values())
     assert sum(totals.copies.values()) == sum(len(task.copies) for task in found.tasks)
     amounts = [task.start.restore_records for task in found.tasks if task.start]
     amounts += [copy.restore_records for task in found.tasks for copy in task.copies]
@@ -396,7 +396,7 @@ def test_who_returns_later_was_there_before() -> None:
 def test_a_task_between_threads_and_one_that_nobody_runs() -> None:
     found = compare(OLD, _side(c0=Holding((1,)), c1=Holding((2,)), c2=Holding((), (0,))))
     assert [change.kind for change in found.tasks] == [TaskClass.ORPHANED, TaskClass.THREAD_MOVED]
-    assert (found.totals.moved, found.totals.skew_before.thread, found.totals.skew_after.thread) == (0, 3, 1)
+    assert (found.totals.moved_tasks, found.totals.skew_before.thread, found.totals.skew_after.thread) == (0, 3, 1)
 
 
 def test_a_crashed_owner_is_missed_for_a_session() -> None:

@@ -91,7 +91,7 @@ def test_a_history_of_the_plan_itself_came_as_said_whatever_the_newcomers_are_ca
     history = as_recorded(plan, came, rng)
     if history:
         held = said_and_happened(plan, history, whole=True)
-        assert held.alike, [pair.tasks for pair in held.pairs if not pair.likeness.came]
+        assert held.alike, [pair.tasks for pair in held.pairs if not pair.likeness.is_as_planned]
 
 
 def test_newcomers_with_the_tags_of_others_are_who_the_tags_say(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,8 +107,8 @@ def test_newcomers_with_the_tags_of_others_are_who_the_tags_say(monkeypatch: pyt
         snapshot = snapshot_from_row(entry.row, "history", lags_as_reported=True)
         history.append(Recorded(snapshot=snapshot, at_ms=parse_time(decision["at"]), trigger=decision["trigger"]))
     held = said_and_happened(plan, history)
-    assert [pair.likeness.came for pair in held.pairs] == [True] * 17
-    assert held.elsewhere == ()
+    assert [pair.likeness.is_as_planned for pair in held.pairs] == [True] * 17
+    assert held.misplaced_tasks == ()
 
 
 @pytest.mark.parametrize("text", ["static", "tags", "host"])

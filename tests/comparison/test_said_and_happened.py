@@ -46,10 +46,10 @@ def test_what_came_as_said_of_a_real_group(name: str) -> None:
     plan = recorded_events.planned(event)
     found = said_and_happened(plan, [recorded(entry) for entry in recorded_events.followed(event)], event.at_ms)
     outcome = recorded_events.outcome(event, plan)
-    seen = tuple(pair.likeness.came for pair in found.seen)
+    seen = tuple(pair.likeness.is_as_planned for pair in found.recorded_pairs)
     assert seen == outcome.alike
     assert tuple(pair.late_ms for pair in found.pairs if pair.late_ms is not None) == outcome.late_ms
-    as_said = [pair.likeness is Likeness.AS_SAID for pair in found.seen]
+    as_said = [pair.likeness is Likeness.AS_SAID for pair in found.recorded_pairs]
     # threads of who came back have ids of their own, which only what they run tells apart
     assert all(mine or not same_ids for mine, same_ids in zip(as_said, outcome.threads_alike, strict=True))
     assert tuple(as_said) == outcome.threads_alike or name == "bigcrash"
@@ -59,7 +59,7 @@ def test_a_drain_that_came_as_said() -> None:
     found = said_and_happened(PLAN, HAPPENED)
     assert found.alike
     assert found.first is None
-    assert found.elsewhere == ()
+    assert found.misplaced_tasks == ()
     assert found.assumed
     assert found.pairs[0].late_ms == 0
 
@@ -75,7 +75,7 @@ def test_times_count_from_the_event_if_it_is_told() -> None:
 def test_a_follow_up_that_comes_late_and_decides_otherwise() -> None:
     late = [replace(one, at_ms=one.at_ms + 1_200) for one in HAPPENED[1:]]
     found = said_and_happened(PLAN, [HAPPENED[0], swapped(late[0]), *late[1:]])
-    assert found.came == 3
+    assert found.as_planned_count == 3
     assert found.first is not None
     assert found.first.cause is DifferenceCause.LATE_FOLLOW_UP
     assert found.first.pair.number == 2
@@ -86,7 +86,7 @@ def test_another_event_in_between() -> None:
     found = said_and_happened(PLAN, [*HAPPENED[:2], replace(swapped(HAPPENED[2]), trigger="join")])
     assert found.first is not None
     assert found.first.cause is DifferenceCause.ANOTHER_MEMBER
-    assert found.elsewhere is None
+    assert found.misplaced_tasks is None
 
 
 def test_a_copy_that_was_ready_earlier_than_said() -> None:
@@ -110,7 +110,7 @@ def test_a_plan_that_ends_before_the_group_does_and_after_it() -> None:
 def test_what_something_else_started_after_the_plan_is_not_looked_at() -> None:
     later = [replace(HAPPENED[0], at_ms=HAPPENED[3].at_ms + 60_000), HAPPENED[1]]
     assert said_and_happened(PLAN, [*HAPPENED, *later]).later == 2
-    assert said_and_happened(PLAN, [*HAPPENED, *later], whole=True).came == 4
+    assert said_and_happened(PLAN, [*HAPPENED, *later], whole=True).as_planned_count == 4
     assert not said_and_happened(PLAN, [*HAPPENED, *later], whole=True).alike
 
 
@@ -124,7 +124,7 @@ def test_a_new_member_is_the_one_that_the_plan_made_up() -> None:
     for entry in recorded_events.followed(event)[:2]:
         row, decision = json.loads(json.dumps([entry.row, entry.decision]).replace(new, other))
         renamed.append(recorded(entry._replace(row=row, decision=decision)))
-    assert said_and_happened(plan, renamed).came == said_and_happened(plan, history).came == 2
+    assert said_and_happened(plan, renamed).as_planned_count == said_and_happened(plan, history).as_planned_count == 2
 
 
 def test_threads_of_one_instance_that_raced() -> None:
@@ -155,8 +155,8 @@ def test_a_history_that_begins_after_the_plan_is_held_against_the_rounds_of_its_
     assert PLAN.generation
     found = said_and_happened(PLAN, HAPPENED[1:])
     assert [pair.seen is None for pair in found.pairs] == [True, False, False, False]
-    assert (found.pairs[1].late_ms, found.came, found.first) == (0, 3, None)
-    assert (found.elsewhere, found.alike, found.ends_early) == ((), False, True)
+    assert (found.pairs[1].late_ms, found.as_planned_count, found.first) == (0, 3, None)
+    assert (found.misplaced_tasks, found.alike, found.ends_early) == ((), False, True)
     assert "begins with rebalance 2" in found.remarks.assumptions[0].message
 
 

@@ -121,7 +121,7 @@ def test_what_happened_in_generations_that_a_history_lacks_is_unknown(
     )
     found = compare(*stretch(tmp_path, "part", "2", "7"))
     is_whole = not {*range(3, 7)} & {*missing}
-    assert (found.untold == 0, found.seen, found.totals.pause_is == "seen") == (is_whole, is_whole, is_whole)
+    assert (found.untold == 0, found.is_history, found.totals.pause_is == "seen") == (is_whole, is_whole, is_whole)
     starts = sum(change.start is not None for change in found.tasks)
     assert found.cold_starts[1] == (found.cold_starts[0] if is_whole else starts)
 

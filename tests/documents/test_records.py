@@ -16,9 +16,9 @@ from kstream_plan.documents.codec import (
     WHOLE,
     WrongValueError,
     mapping_of,
-    named,
     or_null,
     whole,
+    with_name,
 )
 from kstream_plan.documents.records import Codecs, Field, tagged
 from tests.helpers.schemas import Validator
@@ -63,9 +63,9 @@ class Page:
 FORM = Codecs()
 FORM.record(Point, "Where.", ref="point", x=WHOLE)
 LINE = FORM.record(Line, from_="Its beginning.")
-WORD = FORM.record(Word, note=Field(whole(3), "Beside it.", missing=None, left_out=True))
-FORM.add(Line | Word, named("part", tagged("kind", "A part.", [LINE, WORD])))
-PAGE = FORM.record(Page, extra=Field(missing=7))
+WORD = FORM.record(Word, note=Field(whole(3), "Beside it.", default=None, left_out=True))
+FORM.add(Line | Word, with_name("part", tagged("kind", "A part.", [LINE, WORD])))
+PAGE = FORM.record(Page, extra=Field(default=7))
 SCHEMA = Validator({**PAGE.schema, "$defs": PAGE.defs})
 
 points = st.builds(Point, st.integers(-9, 9), st.floats(-9, 9))
@@ -94,14 +94,14 @@ def _paths(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int
 
 @given(pages)
 def test_what_is_written_is_read_again_and_is_what_the_schema_says(page: Page) -> None:
-    document = json.loads(json.dumps(PAGE.written(page)))
+    document = json.loads(json.dumps(PAGE.to_json(page)))
     assert PAGE.read(document) == page
     SCHEMA.validate(document)
 
 
 @given(pages, st.data())
 def test_what_is_read_is_what_the_schema_allows(page: Page, data: st.DataObject) -> None:
-    document = part = json.loads(json.dumps(PAGE.written(page)))
+    document = part = json.loads(json.dumps(PAGE.to_json(page)))
     path = data.draw(st.sampled_from(_paths(document)[1:]))
     for key in path[:-1]:
         part = part[key]
@@ -149,8 +149,8 @@ def test_a_field_that_may_be_missing_is_read_as_what_it_stands_for_and_others_ar
 
 
 def test_what_is_left_out_is_not_written() -> None:
-    assert WORD.written(Word("a", True)) == {"text": "a", "loud": True, "kind": "word"}
-    assert WORD.written(Word("a", True, 3)) == {"text": "a", "loud": True, "note": 3, "kind": "word"}
+    assert WORD.to_json(Word("a", True)) == {"text": "a", "loud": True, "kind": "word"}
+    assert WORD.to_json(Word("a", True, 3)) == {"text": "a", "loud": True, "note": 3, "kind": "word"}
 
 
 def test_a_class_without_a_codec_or_a_field_that_is_none_is_a_mistake() -> None:
@@ -162,7 +162,7 @@ def test_a_class_without_a_codec_or_a_field_that_is_none_is_a_mistake() -> None:
 
 def test_null_and_names_are_told_by_the_schema() -> None:
     assert or_null(WHOLE).schema == {"type": ["integer", "null"]}
-    assert or_null(FORM.of(Point)).schema == {"anyOf": [{"$ref": "#/$defs/point"}, {"type": "null"}]}
+    assert or_null(FORM.codec_of(Point)).schema == {"anyOf": [{"$ref": "#/$defs/point"}, {"type": "null"}]}
     assert mapping_of(whole(1, 2)).schema["additionalProperties"] == {"type": "integer", "minimum": 1, "maximum": 2}
     assert PAGE.defs.keys() == {"point", "part"}
 
@@ -185,13 +185,13 @@ DRAWING = VIEWS.view(
     colour=Field(get="line.colour"),
     corners="Two.",
     colours="By name.",
-    sum=Field(WHOLE, "In all.", lambda drawing: sum(drawing.corners), missing=None),
+    sum=Field(WHOLE, "In all.", lambda drawing: sum(drawing.corners), default=None),
 )
 
 
 @given(st.none() | lines, st.tuples(st.integers(0, 9), st.integers(0, 9)))
 def test_a_view_is_written_from_the_attributes_that_it_names(line: Line | None, corners: tuple[int, int]) -> None:
-    document = DRAWING.written(Drawing(line, corners))
+    document = DRAWING.to_json(Drawing(line, corners))
     assert document == {
         "start": line and {"x": line.from_.x, "y": line.from_.y},
         "colour": line and line.colour,

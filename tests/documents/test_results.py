@@ -66,7 +66,7 @@ def test_the_schema_has_every_column_and_describes_every_row() -> None:
     assert all("description" in of for of in described["properties"].values())
     assert [column.split()[0] for column in spark_columns().split(", ")] == names
     for row in ROWS:
-        jsonschema_rs.validator_for(described).validate(RESULT.written(row))
+        jsonschema_rs.validator_for(described).validate(RESULT.to_json(row))
         assert len(row_of(row)) == len(names)
 
 

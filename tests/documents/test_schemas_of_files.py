@@ -77,7 +77,7 @@ def _is_read(codec: Codec[Any], value: Any) -> bool:
     node = read_document(_as_written({"value": value}), "f")
     assert node is not None
     try:
-        codec.read(node.named()[0][2])
+        codec.read(node.named_nodes()[0][2])
     except KstreamPlanError:
         return False
     return True
@@ -86,7 +86,7 @@ def _is_read(codec: Codec[Any], value: Any) -> bool:
 def _codecs() -> Iterator[tuple[str, Codec[Any]]]:
     yield from VALUES.items()
     for kind, event in KINDS.items():
-        yield from [] if event.alone is None else [(kind, event.alone.codec)]
+        yield from [] if event.short_form is None else [(kind, event.short_form.codec)]
         yield from ((f"{kind}.{name}", part.codec) for name, part in event.parts.items())
 
 
@@ -120,9 +120,9 @@ def _mapping(parts: dict[str, st.SearchStrategy[Any]], *needed: str) -> st.Searc
 def _event() -> st.SearchStrategy[dict[str, Any]]:
     kinds = {}
     for kind, event in KINDS.items():
-        forms = [] if event.alone is None else [_value(kind)]
+        forms = [] if event.short_form is None else [_value(kind)]
         if event.parts:
-            needed = [name for name, part in event.parts.items() if part.needed]
+            needed = [name for name, part in event.parts.items() if part.required]
             forms.append(_mapping({name: _value(f"{kind}.{name}") for name in event.parts}, *needed))
         kinds[kind] = st.one_of(forms)
     at = {"at": st.sampled_from(["1s", 5, -1, None])}

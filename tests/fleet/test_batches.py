@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstream_plan.errors import KstreamPlanError, ScenarioError
-from kstream_plan.fleet.batches import answers, dealt, packed, worked
+from kstream_plan.fleet.batches import answers, make_batches, packed, run_batch
 
 
 def _double(item: int) -> int:
@@ -21,8 +21,8 @@ def _double(item: int) -> int:
 
 
 def _answers(items: list[int], number: int, *, keep_going: bool = True) -> list[tuple[int, int | str | None]]:
-    batches = dealt([*map(packed, items)], [1.0] * len(items), number)
-    found = answers(answer for batch in batches for answer in worked(_double, batch, keep_going=keep_going))
+    batches = make_batches([*map(packed, items)], [1.0] * len(items), number)
+    found = answers(answer for batch in batches for answer in run_batch(_double, batch, keep_going=keep_going))
     return [(one.place, one.result if one.error is None else str(one.error)) for one in found]
 
 
@@ -43,8 +43,8 @@ def test_without_going_on_the_first_error_is_the_first_of_all(items: list[int], 
 
 
 def _costs_of_batches(costs: Sequence[float], cores: int) -> list[list[float]]:
-    batches = dealt([packed(place) for place in range(len(costs))], costs, cores)
-    return [[costs[one.place] for one in answers(worked(_double, batch, keep_going=True))] for batch in batches]
+    batches = make_batches([packed(place) for place in range(len(costs))], costs, cores)
+    return [[costs[one.place] for one in answers(run_batch(_double, batch, keep_going=True))] for batch in batches]
 
 
 @given(st.lists(st.floats(0.1, 1_000), min_size=1), st.integers(1, 9))
@@ -73,14 +73,14 @@ def test_all_cores_end_together(cores: int) -> None:
 
 
 def test_errors_keep_what_they_say() -> None:
-    (one,) = answers(worked(_double, dealt([packed(-1)], [1.0], 1)[0], keep_going=True))
+    (one,) = answers(run_batch(_double, make_batches([packed(-1)], [1.0], 1)[0], keep_going=True))
     error = one.error
     assert isinstance(error, KstreamPlanError)
     assert (type(error), error.what, error.where, error.fix) == (ScenarioError, "-1 is below 0", "here", "give another")
 
 
 def test_a_defect_keeps_its_traceback() -> None:
-    (batch,) = dealt([packed("x")], [1.0], 1)
+    (batch,) = make_batches([packed("x")], [1.0], 1)
     with pytest.raises(RuntimeError, match="in _double") as raised:
-        list(answers(worked(_double, batch, keep_going=True)))
+        list(answers(run_batch(_double, batch, keep_going=True)))
     assert "TypeError" in str(raised.value)

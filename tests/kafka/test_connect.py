@@ -146,7 +146,7 @@ def test_what_was_planned_is_found_in_the_history(seen: Seen, tmp_path: Path) ->
     comparisons = read_said_and_happened(str(saved), str(history), last=str(seen.two))
     assert comparisons is not None
     assert [pair.likeness for pair in comparisons[0].pairs] == [Likeness.AS_SAID, Likeness.AS_SAID]
-    assert comparisons[0].elsewhere == ()
+    assert comparisons[0].misplaced_tasks == ()
 
 
 def test_a_crash_and_a_return_go_as_the_snapshot_before_them_says(seen: Seen) -> None:

@@ -15,9 +15,9 @@ from kstream_plan.live.conditions import (
     Question,
     caught_up,
     copies_to_catch_up,
+    has_settled,
     safe_to_restart,
     safe_to_stop,
-    settled,
 )
 from kstream_plan.model.answer import Answer
 from kstream_plan.simulation.bounces import bounce
@@ -67,7 +67,7 @@ def test_copies_have_caught_up_only_if_no_report_says_otherwise(group: Given) ->
 def test_a_group_without_a_known_decision_may_not_have_settled() -> None:
     group = random_group(random.Random(1))
     snapshot = replace(group.snapshot, decision=None)
-    assert settled(snapshot, question(group)).answer is Answer.UNKNOWN
+    assert has_settled(snapshot, question(group)).answer is Answer.UNKNOWN
 
 
 def test_a_group_has_settled_once_its_leader_wants_no_more() -> None:
@@ -76,7 +76,7 @@ def test_a_group_has_settled_once_its_leader_wants_no_more() -> None:
     for row, entry in zip(checked_rows(entries), entries, strict=True):
         options = replace(random_group(random.Random(0)).options, trust_ms=None)
         options = replace(options, now_ms=parse_time(row["captured_at"]) + 1_000)
-        held = settled(snapshot_from_row(row, ""), Question((), 0, options))
+        held = has_settled(snapshot_from_row(row, ""), Question((), 0, options))
         answers.append(held.answer)
         pending = entry.withheld_tasks or entry.decision["probing_rebalance"]
         assert (held.answer is Answer.YES) is not bool(pending), held
@@ -138,9 +138,9 @@ def test_a_connect_group_has_no_copies() -> None:
 def test_connect_has_not_settled_while_a_worker_is_silent_or_a_delay_may_run() -> None:
     row = json.loads((EXAMPLES / "connect" / "ten-workers.json").read_text(encoding="utf-8"))
     asked = Question((), 0, replace(GROUPS[0].options, now_ms=parse_time(row["captured_at"]), trust_ms=None))
-    assert settled(snapshot_from_row(row, ""), asked).answer is Answer.YES
+    assert has_settled(snapshot_from_row(row, ""), asked).answer is Answer.YES
     row["instances"][3]["answered"] = False
-    held = settled(snapshot_from_row(row, ""), asked)
+    held = has_settled(snapshot_from_row(row, ""), asked)
     assert held.answer is Answer.UNKNOWN
     assert "w3" in " ".join(held.reasons)
 

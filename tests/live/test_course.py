@@ -102,7 +102,7 @@ def test_a_group_that_did_otherwise_ends_so() -> None:
 def test_from_half_way_on_the_end_is_known_within_a_tenth() -> None:
     courses = [course for _, course in followed("drain")]
     assert courses[-1].comparison is not None
-    ended_ms = courses[-1].comparison.starts_ms + (courses[-1].comparison.seen[-1].seen_ms or 0)
+    ended_ms = courses[-1].comparison.starts_ms + (courses[-1].comparison.recorded_pairs[-1].seen_ms or 0)
     begun_ms = courses[0].at_ms
     looked_at = 0
     for course in courses:

@@ -283,7 +283,7 @@ def _compare(group: Given) -> Answers:
     cold = found.figures.cold_handovers
     may_restore = cold.most or found.plan.ends("restoring_first")[1]
     likely = Answer.NO if cold.median or not found.settles else Answer.UNKNOWN if may_restore else Answer.YES
-    assert found.kept is (likely is Answer.YES)
+    assert found.keeps_policy is (likely is Answer.YES)
     return _of_plan(found.plan, likely)
 
 

@@ -117,7 +117,7 @@ def test_every_alternative_is_held_against_the_policy(limit: str, kept: bool) ->
         standard=Standard(policy, check_cases.NOW),
         number_of_draws=2,
     )
-    assert [(one.kept, one.broken) for one in found] == [(kept, () if kept else ("max_duration",))] * 2
+    assert [(one.keeps_policy, one.broken_rules) for one in found] == [(kept, () if kept else ("max_duration",))] * 2
 
 
 def test_saved_plans_of_one_snapshot_are_alternatives() -> None:

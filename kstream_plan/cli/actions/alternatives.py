@@ -49,7 +49,7 @@ def inputs_compared(
     outcomes: Sequence[Sequence[SameOutcome]], paths: Sequence[str], options: PlansSnapshots
 ) -> list[Input]:
     """Return where the snapshot of every group was read."""
-    names = (alike[0].one.plan.group.application_id for alike in outcomes)
+    names = (alike[0].alternative.plan.group.application_id for alike in outcomes)
     words = tuple(item for item in options.option_words if item[0] != "now" or options.now_ms is not None)
     return inputs_of(paths, names, words, is_selection=bool(options.application_id))
 

@@ -23,7 +23,7 @@ from kstream_plan.cli.output import bytes_written_at_once
 from kstream_plan.cli.progress import SILENCE, Report
 from kstream_plan.documents.results import row_of, spark_columns
 from kstream_plan.errors import KstreamPlanError, SparkError
-from kstream_plan.fleet.batches import Answer, Batch, answers, dealt, packed, unpacked, worked
+from kstream_plan.fleet.batches import Answer, Batch, answers, make_batches, packed, run_batch, unpacked
 from kstream_plan.model import Snapshot
 from kstream_plan.render.text.numbers import count
 from kstream_plan.simulation.processes import processors
@@ -137,7 +137,7 @@ class FleetRun(Generic[Item, Result]):
 
     @cached_property
     def _on_batch(self) -> Callable[[Batch], list[bytes]]:
-        return partial(worked, partial(_run_packed, self._job.work), keep_going=self._keep_going)
+        return partial(run_batch, partial(_run_packed, self._job.work), keep_going=self._keep_going)
 
     def start_workers(self, applications: int, context: SparkContext) -> AbstractContextManager[None]:
         """Start Python workers, as long as the context lasts, if so many applications are surely worth it."""
@@ -162,7 +162,9 @@ class FleetRun(Generic[Item, Result]):
         queue, errors = self._prepare(chain(first_outcomes, outcomes))
         target = None if results is None else results.open_data_set(context)
         self._settings.files.check_used(self.older)
-        batches = dealt([item.packed_item for item in queue], [item.cost_ms for item in queue], executor_cores(context))
+        batches = make_batches(
+            [item.packed_item for item in queue], [item.cost_ms for item in queue], executor_cores(context)
+        )
         on_fetched = partial(self._progress, f"working on {count(len(queue), 'application')}")
         lighter = results.lighter if results is not None else None
         with on_executors(context, self._on_batch, batches, is_kept=results is not None) as batch_run, self._saving():

@@ -26,7 +26,7 @@ from kstream_plan.comparison.said_and_happened import SaidAndHappened
 from kstream_plan.comparison.sides import Pair
 from kstream_plan.documents.history import read_stretches
 from kstream_plan.documents.said_and_happened import read_said_and_happened
-from kstream_plan.documents.two_sides import Given, read_pairs
+from kstream_plan.documents.two_sides import DiffInput, read_pairs
 from kstream_plan.errors import UsageError
 from kstream_plan.plans import Plan
 from kstream_plan.render.answers import to_json
@@ -181,9 +181,9 @@ def _pairs(options: DiffOptions, application_ids: tuple[str, ...]) -> list[Pair]
     if options.from_point is not None or options.to_point is not None:
         return read_stretches(options.old, options.from_point, options.to_point, application_ids)
     return read_pairs(
-        Given(options.old, options.old_round),
-        Given(options.old if options.new is None else options.new, options.new_round),
-        alone=options.new is None,
+        DiffInput(options.old, options.old_round),
+        DiffInput(options.old if options.new is None else options.new, options.new_round),
+        is_single=options.new is None,
         application_ids=application_ids,
         **options.session,
         debug=options.debug,

@@ -96,7 +96,7 @@ def _depth(section: Section) -> int:
 
 
 def _unknown_word(search: Search, word: str) -> UsageError:
-    alternatives = search.near(word)
+    alternatives = search.similar_words(word)
     command = (
         f"kstream-plan help {', or '.join(alternatives)}"
         if alternatives

@@ -19,7 +19,7 @@ from kstream_plan.cli.options.values import one_of, parse_name, parser
 from kstream_plan.cli.output import warn, write_stderr, write_stdout
 from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.errors import KstreamPlanError, UsageError
-from kstream_plan.live.conditions import CONDITIONS, Held, Question
+from kstream_plan.live.conditions import CONDITIONS, ConditionAnswer, Question
 from kstream_plan.live.polls import Clock, SystemClock, polls
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.times import duration, format_time, utc
@@ -135,7 +135,7 @@ def wait_until(options: WaitOptions, clock: Clock) -> bool:
 
 def _state_now(
     options: WaitOptions, ask: Callable[[int, int | None], LiveGroup], warnings: set[str], now_ms: int
-) -> tuple[Held, object]:
+) -> tuple[ConditionAnswer, object]:
     """Ask the group as it is now, and warn once of what is not known of it.
 
     Returns:
@@ -149,7 +149,7 @@ def _state_now(
     restart_ms = shared.USUAL_RESTART_MS if options.restart is None else options.restart
     question = Question(options.instances or (), restart_ms, plan_options)
     if group.ahead_ms > max(TRUST_MS, options.trust_reports_of or 0):
-        state = Held(Answer.UNKNOWN, (_AHEAD.format(time=duration(group.ahead_ms)),))
+        state = ConditionAnswer(Answer.UNKNOWN, (_AHEAD.format(time=duration(group.ahead_ms)),))
     else:
         state = CONDITIONS[options.condition](group.snapshot, question)
     if state.answer is not Answer.YES:
@@ -159,12 +159,12 @@ def _state_now(
     return state, (number, group.snapshot.state.holdings)
 
 
-def _state_without_answer(problem: KstreamPlanError | None) -> Held:
+def _state_without_answer(problem: KstreamPlanError | None) -> ConditionAnswer:
     """Return that nothing is known while the source does not answer, or tells of no group that has settled."""
-    return Held(Answer.UNKNOWN, (str(problem),))
+    return ConditionAnswer(Answer.UNKNOWN, (str(problem),))
 
 
-def _sentence(options: WaitOptions, state: Held, remaining_ms: int) -> str:
+def _sentence(options: WaitOptions, state: ConditionAnswer, remaining_ms: int) -> str:
     """Return what holds, or the first reasons why it does not."""
     if state.answer is Answer.YES:
         names = " and ".join(map(printable, options.instances or ()))

@@ -32,27 +32,27 @@ def check_plan(plan: Plan) -> None:
     """
     _check_order(plan)
     _check_probes(plan)
-    for place, number, name, what in wrong_starts(plan):
-        raise _edited(what, f".{name}", f"[{number}]", ".steps", f"[{place}]", ".rounds")
+    for place, number, name, problem in wrong_starts(plan):
+        raise _edited(problem, f".{name}", f"[{number}]", ".steps", f"[{place}]", ".rounds")
     _check_balances(plan)
     _check_same(_summary(plan), plan.summary, Summary.__dataclass_fields__, ".summary")
     if not plan.summary.cold_handovers and plan.summary.max_cold_restore_ms != 0:
-        what = f"is {_figure(plan.summary.max_cold_restore_ms)}, and no start is cold"
-        raise _edited(what, ".max_cold_restore_ms", ".summary")
+        problem = f"is {_figure(plan.summary.max_cold_restore_ms)}, and no start is cold"
+        raise _edited(problem, ".max_cold_restore_ms", ".summary")
     _check_ends(plan)
     _check_verdict(plan)
 
 
-def check_simulation(simulated: Simulation) -> None:
-    """Check that what the simulation says of each event is what follows from it in the plan's rounds.
+def check_simulation(simulation: Simulation) -> None:
+    """Check that the outcome of each event is what follows from it in the plan's rounds.
 
     Raises:
         WrongValueError: it is not.
     """
-    given = event_outcomes(simulated.plan, simulated.scenario)
-    for place, (outcome, said) in enumerate(zip(given, simulated.events, strict=True)):
-        names = [name for name in said.__dataclass_fields__ if name != "event"]
-        _check_same(outcome, said, names, f"[{place}]", ".events", ".simulation")
+    computed_outcomes = event_outcomes(simulation.plan, simulation.scenario)
+    for place, (outcome, saved_outcome) in enumerate(zip(computed_outcomes, simulation.events, strict=True)):
+        names = [name for name in saved_outcome.__dataclass_fields__ if name != "event"]
+        _check_same(outcome, saved_outcome, names, f"[{place}]", ".events", ".simulation")
 
 
 def check_draws(draws: Draws, plan: Plan) -> None:
@@ -68,17 +68,19 @@ def check_draws(draws: Draws, plan: Plan) -> None:
         raise _edited(f"is {draws.shown}, of {draws.number} random simulations from 0", ".shown", *keys)
     settles = plan.verdict.kind == "settled"
     if settles != (2 * draws.settled >= draws.number):
-        what = (
+        problem = (
             f"is {draws.settled}, of {draws.number} random simulations, and the one that is shown {_settles(settles)}"
         )
-        raise _edited(what, ".settled", *keys)
-    for name, shown in figures_of(plan)._asdict().items():
-        of = getattr(draws, name)
-        if not of.least <= of.median <= of.most:
+        raise _edited(problem, ".settled", *keys)
+    for name, plan_figure in figures_of(plan)._asdict().items():
+        figure_range = getattr(draws, name)
+        if not figure_range.least <= figure_range.median <= figure_range.most:
             raise _edited("is not in order: minimum, median, maximum", f".{name}", *keys)
-        if not of.least <= shown <= of.most:
-            raise _edited(f"does not include {shown}, that of the random simulation that is shown", f".{name}", *keys)
-        if draws.number == 1 and of.least < of.most:
+        if not figure_range.least <= plan_figure <= figure_range.most:
+            raise _edited(
+                f"does not include {plan_figure}, that of the random simulation that is shown", f".{name}", *keys
+            )
+        if draws.number == 1 and figure_range.least < figure_range.most:
             raise _edited("is a range, of one random simulation", f".{name}", *keys)
     _check_worst(draws, plan, *keys)
 
@@ -91,16 +93,16 @@ def _check_worst(draws: Draws, plan: Plan, *keys: str) -> None:
     # loads every rule, and most plans have no draws
     from kstream_plan.policy.rules.over_draws import LATER_RULES, measured, no_better  # noqa: PLC0415
 
-    shown = measured(plan) if draws.number > 1 or draws.worst else {}
-    for key, value in shown.items():
+    plan_figures = measured(plan) if draws.number > 1 or draws.worst else {}
+    for key, value in plan_figures.items():
         if key not in draws.worst and key in LATER_RULES:
             continue
         if key not in draws.worst:
-            what = f"has no {key} of the worst random simulation"
-            raise WrongValueError(what, ".worst", *keys, fix="simulate again with this version")
+            problem = f"has no {key} of the worst random simulation"
+            raise WrongValueError(problem, ".worst", *keys, fix="simulate again with this version")
         if not no_better(key, draws.worst[key], value):
-            what = f"is {_figure(draws.worst[key])}, and {_figure(value)} in the random simulation that is shown"
-            raise _edited(what, f"[{key!r}]", ".worst", *keys)
+            problem = f"is {_figure(draws.worst[key])}, and {_figure(value)} in the random simulation that is shown"
+            raise _edited(problem, f"[{key!r}]", ".worst", *keys)
     for key, name in _IN_BOTH.items():
         most = getattr(draws, name).most
         worst = draws.worst.get(key)
@@ -108,8 +110,8 @@ def _check_worst(draws: Draws, plan: Plan, *keys: str) -> None:
             raise _edited(f"is {worst}, and {name}.most {most}", f"[{key!r}]", ".worst", *keys)
     all_settle = draws.settled == draws.number
     if (draws.worst.get("must_settle", all_settle) or 0) > all_settle:
-        what = f"is {draws.worst['must_settle']}, where {draws.settled} of {draws.number} settle"
-        raise _edited(what, "['must_settle']", ".worst", *keys)
+        problem = f"is {draws.worst['must_settle']}, where {draws.settled} of {draws.number} settle"
+        raise _edited(problem, "['must_settle']", ".worst", *keys)
 
 
 #: Rule → the range that says the same.
@@ -130,12 +132,12 @@ def _check_order(plan: Plan) -> None:
 
 def _check_probes(plan: Plan) -> None:
     """Check that no probe comes before the interval is over: every assignment sets the timer anew."""
-    for before, rnd in pairwise(plan.rounds):
-        own_ms = None if before.follows is None else before.follows.again_ms
-        every_ms = plan.config_of(before.number).probing_rebalance_interval_ms if own_ms is None else own_ms
-        if rnd.trigger is Trigger.PROBING and rnd.at_ms - before.at_ms < every_ms:
-            what = f"is {rnd.at_ms}, and a probe comes {every_ms} or more after {before.at_ms}"
-            raise _edited(what, ".at_ms", f"[{rnd.number - 1}]", ".rounds")
+    for previous_round, rnd in pairwise(plan.rounds):
+        own_ms = None if previous_round.follows is None else previous_round.follows.again_ms
+        every_ms = plan.config_of(previous_round.number).probing_rebalance_interval_ms if own_ms is None else own_ms
+        if rnd.trigger is Trigger.PROBING and rnd.at_ms - previous_round.at_ms < every_ms:
+            problem = f"is {rnd.at_ms}, and a probe comes {every_ms} or more after {previous_round.at_ms}"
+            raise _edited(problem, ".at_ms", f"[{rnd.number - 1}]", ".rounds")
 
 
 def _check_verdict(plan: Plan) -> None:
@@ -145,50 +147,53 @@ def _check_verdict(plan: Plan) -> None:
     goes_on = last is not None and (
         last.probing_rebalance
         or not (plan.probes or Phase.SETTLED in last.phases)
-        or any(decided.active != held.active for decided, held in zip(last.decided, last.assigned, strict=True))
+        or any(
+            decided_holding.active != assigned_holding.active
+            for decided_holding, assigned_holding in zip(last.decided, last.assigned, strict=True)
+        )
     )
     if (plan.verdict.kind == "settled") == goes_on:
-        what = f"is {plan.verdict.kind!r}, and after the last round {'something' if goes_on else 'nothing'} follows"
-        raise _edited(what, ".kind", ".verdict")
+        problem = f"is {plan.verdict.kind!r}, and after the last round {'something' if goes_on else 'nothing'} follows"
+        raise _edited(problem, ".kind", ".verdict")
 
 
 def _check_balances(plan: Plan) -> None:
     _check_balance(
         initial_balance(plan.group, plan.initial, plan.rounds), plan.initial_balance, plan, ".initial_balance"
     )
-    given = balances(plan.group, plan.rounds, plan.first_members)
-    for place, (rnd, balance) in enumerate(zip(plan.rounds, given, strict=True)):
+    computed_balances = balances(plan.group, plan.rounds, plan.first_members)
+    for place, (rnd, balance) in enumerate(zip(plan.rounds, computed_balances, strict=True)):
         if balance != rnd.balance:
             _check_balance(balance, rnd.balance, plan, ".balance", f"[{place}]", ".rounds")
 
 
-def _check_balance(given: Balance, said: Balance, plan: Plan, *keys: str) -> None:
-    """Check a balance; how many threads an instance had at that time is not known if they changed."""
-    loads = zip(given.load_per_thread, said.load_per_thread, plan.group.capacities, strict=True)
-    for instance, (load, told, threads) in enumerate(loads):
-        tasks = given.active[instance] + given.standby[instance]
-        if told != load and told not in [tasks / number for number in range(1, threads)]:
-            raise _unlike(told, load, f"[{instance}]", ".load_per_thread", *keys)
+def _check_balance(computed_balance: Balance, saved_balance: Balance, plan: Plan, *keys: str) -> None:
+    """Check a balance; the number of threads at that time is unknown if it changed."""
+    loads = zip(computed_balance.load_per_thread, saved_balance.load_per_thread, plan.group.capacities, strict=True)
+    for instance, (load, saved_load, threads) in enumerate(loads):
+        tasks = computed_balance.active[instance] + computed_balance.standby[instance]
+        if saved_load != load and saved_load not in [tasks / number for number in range(1, threads)]:
+            raise _unlike(saved_load, load, f"[{instance}]", ".load_per_thread", *keys)
     names = [name for name in Balance.__dataclass_fields__ if name != "load_per_thread"]
-    _check_same(given, said, names, *keys)
+    _check_same(computed_balance, saved_balance, names, *keys)
 
 
 def _summary(plan: Plan) -> Summary:
-    """Return what the summary has to be; what hangs on rates or on the design, no round tells."""
-    said, group = plan.summary, plan.group
+    """Return what the summary has to be; figures that depend on rates or on the design are taken as saved."""
+    saved_summary, group = plan.summary, plan.group
     moves = least_moves(group, kept(group, plan.initial, plan.rounds), _present(plan), _target(plan))
-    given = summarize(
+    computed_summary = summarize(
         group,
         plan.initial,
         plan.rounds,
-        replace(said.lower_bounds, moves=moves),
+        replace(saved_summary.lower_bounds, moves=moves),
         plan.pauses,
         duration_ms=max(plan.in_effect_ms, default=0),
-        duration_is=said.duration_is,
-        max_cold_restore_ms=said.max_cold_restore_ms,
-        runs_by_ms=said.runs_by_ms,
+        duration_is=saved_summary.duration_is,
+        max_cold_restore_ms=saved_summary.max_cold_restore_ms,
+        runs_by_ms=saved_summary.runs_by_ms,
     )
-    return replace(given, floor_ms=said.floor_ms, ranges=said.ranges)
+    return replace(computed_summary, floor_ms=saved_summary.floor_ms, ranges=saved_summary.ranges)
 
 
 def _check_ends(plan: Plan) -> None:
@@ -196,8 +201,8 @@ def _check_ends(plan: Plan) -> None:
     summary = plan.summary
     least_ms = summary.floor_ms
     if least_ms is not None and (summary.duration_is != "probes" or least_ms > summary.duration_ms):
-        what = f"is {least_ms}, and the time is {summary.duration_ms}, {summary.duration_is}"
-        raise _edited(what, ".floor_ms", ".summary")
+        problem = f"is {least_ms}, and the time is {summary.duration_ms}, {summary.duration_is}"
+        raise _edited(problem, ".floor_ms", ".summary")
     for figure, low, high in summary.ranges:
         value = plan.figure(figure)
         if value is None or not low <= value <= high:
@@ -211,8 +216,8 @@ def _check_names(plan: Plan) -> None:
     """Check that copies behind, and starts that are not proven to be warm, name what is there; the seal keeps these."""
     instances, tasks = plan.group.instance_index, plan.group.task_index
     starts = [(start.process_id, start.task_id) for start in plan.unproven_starts]
-    behind = [(copy.process_id, copy.task_id) for copy in plan.behind]
-    for field, names in ((".unproven_starts", starts), (".behind", behind)):
+    copies_behind = [(copy.process_id, copy.task_id) for copy in plan.behind]
+    for field, names in ((".unproven_starts", starts), (".behind", copies_behind)):
         for place, (process_id, task_id) in enumerate(names):
             if process_id not in instances or task_id not in tasks:
                 raise _edited("names something that is not in the plan", f"[{place}]", field)
@@ -223,10 +228,12 @@ def _check_restoring(plan: Plan) -> None:
 
     How long they do is not checked.
     """
-    warned = {subject for note in plan.warnings if note.code == RESTORES_WITHIN_LIMIT for subject in note.subjects}
-    if warned != set(map(str, plan.restores_first)):
+    warned_subjects = {
+        subject for note in plan.warnings if note.code == RESTORES_WITHIN_LIMIT for subject in note.subjects
+    }
+    if warned_subjects != set(map(str, plan.restores_first)):
         raise _edited(f"does not fit the warning {RESTORES_WITHIN_LIMIT}", ".restoring_starts")
-    started = {
+    start_keys = {
         (step.task_id, step.to.process_id, rnd.number, at_ms, step.restore_records)
         for rnd in (plan.rounds if plan.restoring_starts else ())
         for at_ms, steps in rnd.moments
@@ -234,50 +241,57 @@ def _check_restoring(plan: Plan) -> None:
         if step.caught_up
     }
     for place, start in enumerate(plan.restoring_starts):
-        if start[:-1] not in started:
+        if start[:-1] not in start_keys:
             raise _edited("is no start of the plan that counts as caught up", f"[{place}]", ".restoring_starts")
 
 
 def _present(plan: Plan) -> Group:
-    """Return who takes part at the end, each with so many threads."""
+    """Return the group at the end: its members with their threads."""
     index = plan.group.instance_index
-    there = [(plan.group.instances[index[process_id]], threads) for process_id, threads in plan.members]
-    instances = tuple(replace(of, consumers=of.consumers[:threads]) for of, threads in there)
+    instances_and_threads = [(plan.group.instances[index[process_id]], threads) for process_id, threads in plan.members]
+    instances = tuple(
+        replace(instance, consumers=instance.consumers[:threads]) for instance, threads in instances_and_threads
+    )
     return Group(plan.group.application_id, plan.group.tasks, instances)
 
 
 def _target(plan: Plan) -> Target:
     index = [plan.group.instance_index[process_id] for process_id, _ in plan.members]
-    return Target(*(tuple(of[instance] for instance in index) for of in plan.target))
+    return Target(*(tuple(tasks_by_instance[instance] for instance in index) for tasks_by_instance in plan.target))
 
 
-def _check_same(given: object, said: object, names: Iterable[str], *keys: str) -> None:
+def _check_same(computed_value: object, saved_value: object, names: Iterable[str], *keys: str) -> None:
     for name in names:
-        one, other = getattr(given, name), getattr(said, name)
-        if one == other:
+        computed_field, saved_field = getattr(computed_value, name), getattr(saved_value, name)
+        if computed_field == saved_field:
             continue
-        if type(one) is type(other) and (within := _names(one)):
-            _check_same(one, other, within, f".{name}", *keys)
-        elif isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
-            place = next(place for place, (of, told) in enumerate(zip(one, other, strict=True)) if of != told)
-            raise _unlike(other[place], one[place], f"[{place}]", f".{name}", *keys)
+        if type(computed_field) is type(saved_field) and (field_names := _names(computed_field)):
+            _check_same(computed_field, saved_field, field_names, f".{name}", *keys)
+        elif (
+            isinstance(computed_field, tuple)
+            and isinstance(saved_field, tuple)
+            and len(computed_field) == len(saved_field)
+        ):
+            pairs = zip(computed_field, saved_field, strict=True)
+            place = next(place for place, pair in enumerate(pairs) if pair[0] != pair[1])
+            raise _unlike(saved_field[place], computed_field[place], f"[{place}]", f".{name}", *keys)
         else:
-            raise _unlike(other, one, f".{name}", *keys)
+            raise _unlike(saved_field, computed_field, f".{name}", *keys)
 
 
 def _names(value: object) -> Sequence[str]:
     return getattr(value, "_fields", None) or list(getattr(value, "__dataclass_fields__", ()))
 
 
-def _unlike(said: object, given: object, *keys: str) -> WrongValueError:
-    if _names(said) or _names(given):
+def _unlike(saved_value: object, computed_value: object, *keys: str) -> WrongValueError:
+    if _names(saved_value) or _names(computed_value):
         return _edited("is not what the rounds give", *keys)
-    return _edited(f"is {_figure(said)}, and the rounds give {_figure(given)}", *keys)
+    return _edited(f"is {_figure(saved_value)}, and the rounds give {_figure(computed_value)}", *keys)
 
 
 def _figure(value: object) -> str:
     return "null" if value is None else str(value)
 
 
-def _edited(what: str, *keys: str) -> WrongValueError:
-    return WrongValueError(what, *keys, fix=EDITED)
+def _edited(problem: str, *keys: str) -> WrongValueError:
+    return WrongValueError(problem, *keys, fix=EDITED)

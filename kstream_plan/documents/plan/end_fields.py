@@ -21,15 +21,15 @@ FORM.record(Partition, racks="Racks of its replicas; null if unknown.")
 FORM.record(EndConsumer, "What it was assigned at the last decision.")
 FORM.record(
     EndInstance,
-    started_ms=_MAYBE.said("When it started, on the plan's clock; null if unknown."),
+    started_ms=_MAYBE.described("When it started, on the plan's clock; null if unknown."),
 )
 FORM.record(
     EndCopy,
-    lag=_MAYBE.said("As reported: records, -2 (running), -3 (unknown), null (nothing)."),
+    lag=_MAYBE.described("As reported: records, -2 (running), -3 (unknown), null (nothing)."),
     to_restore="Where that differs from what was reported.",
     consumer_ids="The consumers that reported it.",
-    since_ms=_MAYBE.said("When it was assigned or left over there, on the plan's clock; null if unknown."),
-    made_ms=_MAYBE.said("When it was created; null if unknown."),
+    since_ms=_MAYBE.described("When it was assigned or left over there, on the plan's clock; null if unknown."),
+    made_ms=_MAYBE.described("When it was created; null if unknown."),
 )
 FORM.record(EndRate, of="A process id, or a task id.", per_second=_RATE)
 FORM.record(EndTask)
@@ -39,7 +39,7 @@ END = FORM.record(
     "The group at the last decision: what is needed to plan on from there (show --as-snapshot) and is not in "
     "the rounds. Times are on the plan's clock.",
     begins_at="When the plan begins, RFC 3339 in UTC; null if unknown.",
-    at_ms=WHOLE.said("When the last decision was made."),
+    at_ms=WHOLE.described("When the last decision was made."),
     goes_on="Whether anything was decided in the plan.",
     to_come="Number of external changes after the plan's end.",
     copies="All copies but running ones that only their owner reported.",
@@ -47,17 +47,17 @@ END = FORM.record(
     produce="By task.",
     tasks=Field(
         description="Partitions with their racks, where those decide; left out if they do not.",
-        missing=(),
+        default=(),
         left_out=True,
     ),
     unprocessed=Field(
         description="Input that waits while its task restores, or that the snapshot had; left out if there is none.",
-        missing=(),
+        default=(),
         left_out=True,
     ),
     stores=Field(
         description="Where the stores of tasks are; left out if that is unknown.",
-        missing=None,
+        default=None,
         left_out=True,
     ),
 )

@@ -30,7 +30,7 @@ def end_snapshot(plan: Plan) -> dict[str, Any]:
             fix="save it again with this version; only plans of the classic protocol can be planned on",
             application_id=group.application_id,
         )
-    at = _At(end)
+    clock = _PlanClock(end)
     row: dict[str, Any] = {
         "format_version": "1.0",
         "application_id": group.application_id,
@@ -42,38 +42,38 @@ def end_snapshot(plan: Plan) -> dict[str, Any]:
             if value is not None and name != RELEASE  # groups of another kind have what is None
         },
         "tasks": _tasks(plan, end),
-        "instances": [_instance(plan, of, at) for of in end.instances],
-        "lags": [_lag(copy, at, end.at_ms) for copy in end.copies if copy.lag is not None],
-        "copies_since": [age for copy in _said_in_full(plan, end) if len(age := _age(copy, at)) > 2],
+        "instances": [_instance(plan, instance, clock) for instance in end.instances],
+        "lags": [_lag(copy, clock, end.at_ms) for copy in end.copies if copy.lag is not None],
+        "copies_since": [age for copy in _copies_in_full(plan, end) if len(age := _age(copy, clock)) > 2],
         "rates": {
             "restore": [_rate(rate, "process_id") for rate in end.restore],
             "produce": [_rate(rate, "task_id") for rate in end.produce],
         },
     }
-    if at.known:
-        row["captured_at"] = at.time(end.at_ms)
+    if clock.is_known:
+        row["captured_at"] = clock.time(end.at_ms)
     if end.stores is not None:
         row["stores"] = end.stores
     if end.streams_version is not None:
         row["streams_version"] = end.streams_version
     if end.goes_on:
-        row["decision"] = _decision(plan, end, at)
+        row["decision"] = _decision(plan, end, clock)
     return row
 
 
-class _At:
-    """Says times of the plan's clock as snapshots do, as far as that is known."""
+class _PlanClock:
+    """Converts times of the plan's clock to those of snapshots, as far as they are known."""
 
     def __init__(self, end: PlanEnd) -> None:
         self._zero_ms = None if end.begins_at is None else parse_time(end.begins_at)
-        self.known = self._zero_ms is not None
+        self.is_known = self._zero_ms is not None
 
     def time(self, at_ms: int) -> str:
         assert self._zero_ms is not None
         return format_time(self._zero_ms + at_ms)
 
     def field(self, name: str, at_ms: int | None) -> dict[str, str]:
-        return {} if at_ms is None or not self.known else {name: self.time(at_ms)}
+        return {} if at_ms is None or not self.is_known else {name: self.time(at_ms)}
 
 
 def _tasks(plan: Plan, end: PlanEnd) -> list[dict[str, Any]]:
@@ -96,12 +96,13 @@ def _tasks(plan: Plan, end: PlanEnd) -> list[dict[str, Any]]:
 
 def _partitions(partitions: Sequence[Partition]) -> list[dict[str, Any]]:
     return [
-        {"topic": of.topic, "partition": of.partition} | ({} if of.racks is None else {"racks": list(of.racks)})
-        for of in partitions
+        {"topic": partition.topic, "partition": partition.partition}
+        | ({} if partition.racks is None else {"racks": list(partition.racks)})
+        for partition in partitions
     ]
 
 
-def _instance(plan: Plan, end: EndInstance, at: _At) -> dict[str, Any]:
+def _instance(plan: Plan, end: EndInstance, clock: _PlanClock) -> dict[str, Any]:
     instance: Instance = plan.group.instances[plan.group.instance_index[end.process_id]]
     consumers = {consumer.consumer_id: consumer for consumer in instance.consumers}
     return {
@@ -112,31 +113,31 @@ def _instance(plan: Plan, end: EndInstance, at: _At) -> dict[str, Any]:
         "leader": end.leader,
         "consumers": [
             {
-                "consumer_id": of.consumer_id,
-                "group_instance_id": consumers[of.consumer_id].group_instance_id,
-                "protocols": list(consumers[of.consumer_id].protocols),
-                "active": list(of.active),
-                "standby": list(of.standby),
-                "warmup": list(of.warmup),
+                "consumer_id": consumer.consumer_id,
+                "group_instance_id": consumers[consumer.consumer_id].group_instance_id,
+                "protocols": list(consumers[consumer.consumer_id].protocols),
+                "active": list(consumer.active),
+                "standby": list(consumer.standby),
+                "warmup": list(consumer.warmup),
             }
-            for of in end.consumers
+            for consumer in end.consumers
         ],
-        **at.field("started_at", end.started_ms),
+        **clock.field("started_at", end.started_ms),
     }
 
 
-def _lag(copy: EndCopy, at: _At, end_ms: int) -> dict[str, Any]:
+def _lag(copy: EndCopy, clock: _PlanClock, end_ms: int) -> dict[str, Any]:
     return {
         "process_id": copy.process_id,
         "task_id": copy.task_id,
         "lag": copy.lag,
         "consumer_ids": list(copy.consumer_ids),
-        **at.field("reported_at", end_ms),
+        **clock.field("reported_at", end_ms),
     }
 
 
-def _said_in_full(plan: Plan, end: PlanEnd) -> Iterator[EndCopy]:
-    """Yield the copies; of one that runs and was never reported what it has to restore is said even if that is all."""
+def _copies_in_full(plan: Plan, end: PlanEnd) -> Iterator[EndCopy]:
+    """Yield the copies; a running one that was never reported has what it restores, even if that is everything."""
     runs = {
         (instance.process_id, task_id)
         for instance in end.instances
@@ -149,33 +150,37 @@ def _said_in_full(plan: Plan, end: PlanEnd) -> Iterator[EndCopy]:
         yield copy._replace(to_restore=whole[copy.task_id]) if is_silent else copy
 
 
-def _age(copy: EndCopy, at: _At) -> dict[str, Any]:
+def _age(copy: EndCopy, clock: _PlanClock) -> dict[str, Any]:
     age: dict[str, Any] = {"process_id": copy.process_id, "task_id": copy.task_id}
-    age |= at.field("since", copy.since_ms) | at.field("made_at", copy.made_ms)
+    age |= clock.field("since", copy.since_ms) | clock.field("made_at", copy.made_ms)
     return age if copy.to_restore is None else age | {"to_restore": copy.to_restore}
 
 
 def _rate(rate: EndRate, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = {name: rate.of, "records_per_second": rate.per_second}
-    found |= {"intervals": rate.intervals} if rate.intervals else {}
-    found |= {"source": rate.source} if rate.source else {}
-    return found | ({"at_least": True} if rate.at_least else {})
+    row: dict[str, Any] = {name: rate.of, "records_per_second": rate.per_second}
+    row |= {"intervals": rate.intervals} if rate.intervals else {}
+    row |= {"source": rate.source} if rate.source else {}
+    return row | ({"at_least": True} if rate.at_least else {})
 
 
-def _decision(plan: Plan, end: PlanEnd, at: _At) -> dict[str, Any]:
+def _decision(plan: Plan, end: PlanEnd, clock: _PlanClock) -> dict[str, Any]:
     last, group = plan.rounds[-1], plan.group
-    decided, assigned = tuple(last.decided), tuple(last.assigned)
-    leader = next((of.process_id for of in end.instances if of.leader), None)
+    decided_holdings, assigned_holdings = tuple(last.decided), tuple(last.assigned)
+    leader = next((instance.process_id for instance in end.instances if instance.leader), None)
     instances: dict[str, Any] = {}
     for instance in end.instances:
         index = group.instance_index[instance.process_id]
-        seats = [group.consumer_index[instance.process_id, of.consumer_id] for of in instance.consumers]
-        together = [decided[seat] for seat in seats]
+        seats = [group.consumer_index[instance.process_id, consumer.consumer_id] for consumer in instance.consumers]
+        instance_holdings = [decided_holdings[seat] for seat in seats]
         instances[instance.process_id] = {
             "instance": group.instances[index].host,
-            "active": _names(plan, [task for held in together for task in held.active]),
-            "standby": _names(plan, [task for held in together for task in (*held.standby, *held.warmup)]),
-            "consumers": {group.consumer_ids[seat]: _seat(plan, decided[seat], assigned[seat]) for seat in seats},
+            "active": _names(plan, [task for holding in instance_holdings for task in holding.active]),
+            "standby": _names(
+                plan, [task for holding in instance_holdings for task in (*holding.standby, *holding.warmup)]
+            ),
+            "consumers": {
+                group.consumer_ids[seat]: _seat(plan, decided_holdings[seat], assigned_holdings[seat]) for seat in seats
+            },
         }
     return {
         "generation": last.generation,
@@ -183,17 +188,17 @@ def _decision(plan: Plan, end: PlanEnd, at: _At) -> dict[str, Any]:
         "leader": leader,
         "probing_rebalance": last.probing_rebalance,
         "decided": instances,
-        **at.field("at", end.at_ms),
+        **clock.field("at", end.at_ms),
     }
 
 
-def _seat(plan: Plan, decided: Holding, assigned: Holding) -> dict[str, list[str]]:
+def _seat(plan: Plan, decided_holding: Holding, assigned_holding: Holding) -> dict[str, list[str]]:
     return {
-        "active": _names(plan, decided.active),
-        "withheld": _names(plan, sorted(set(decided.active) - set(assigned.active))),
-        "standby": _names(plan, decided.standby),
-        "warmup": _names(plan, decided.warmup),
-        "temporary": _names(plan, assigned.temporary),
+        "active": _names(plan, decided_holding.active),
+        "withheld": _names(plan, sorted(set(decided_holding.active) - set(assigned_holding.active))),
+        "standby": _names(plan, decided_holding.standby),
+        "warmup": _names(plan, decided_holding.warmup),
+        "temporary": _names(plan, assigned_holding.temporary),
     }
 
 

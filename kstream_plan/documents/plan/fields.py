@@ -1,4 +1,4 @@
-"""Every field of a plan's JSON, said once: what it holds and what it means.
+"""Every field of a plan's JSON, declared once: what it holds and what it means.
 
 Reader (:mod:`~kstream_plan.documents.plan.read`), writer (:mod:`~kstream_plan.documents.plan.write`) and schema
 (:func:`schema`) follow from it. Where the document has another form than the plan, a named tuple has the document's.
@@ -21,7 +21,7 @@ from kstream_plan.documents.codec import (
     list_of,
     mapping_of,
     or_null,
-    parsed,
+    parsed_text,
     schema_of,
     whole,
 )
@@ -170,15 +170,15 @@ def _name(text: str) -> str:
 
 
 #: What a design, or what it does, is called. A plan is read without the design that it was made with.
-_NAME_TEXT = parsed(_name, None, pattern=_NAME.pattern)
-_DIGEST_TEXT = parsed(_digest, None, pattern="^[0-9a-f]{64}$")
-_TIME = parsed(_time, None)
+_NAME_TEXT = parsed_text(_name, None, pattern=_NAME.pattern)
+_DIGEST_TEXT = parsed_text(_digest, None, pattern="^[0-9a-f]{64}$")
+_TIME = parsed_text(_time, None)
 FORM.record(
     Balance,
     "How evenly the decision distributes the load.",
     ref="balance",
-    active=list_of(whole().said("Active tasks.")).said("Per instance, in the order of `instances`."),
-    standby=list_of(whole().said("Standby and warm-up copies.")).said("Per instance."),
+    active=list_of(whole().described("Active tasks.")).described("Per instance, in the order of `instances`."),
+    standby=list_of(whole().described("Standby and warm-up copies.")).described("Per instance."),
     load_per_thread="Per instance: (active + standby) / threads.",
     instance_spread="Maximum minus minimum of active stateful tasks of an instance.",
     balance_factor="KIP-441's instance balance: maximum minus minimum of active tasks of an instance.",
@@ -190,7 +190,7 @@ FORM.record(
 FORM.record(
     MemberTurn,
     at_ms="On the plan's clock.",
-    first=whole().said("Index of the first of its steps; they end where those of the next turn begin."),
+    first=whole().described("Index of the first of its steps; they end where those of the next turn begin."),
 )
 FORM.record(
     FollowedTarget,
@@ -203,7 +203,7 @@ FORM.record(
     again_ms="Time until the next decision after this one; null: not before something happens.",
     expires_in_ms=Field(
         description="How long after this decision the file still counts; left out where it does not count.",
-        missing=None,
+        default=None,
         left_out=True,
     ),
 )
@@ -211,25 +211,27 @@ FORM.record(
     RoundDocument,
     "One rebalance: one generation of the group.",
     ref="round",
-    number=whole(1).said("From 1."),
+    number=whole(1).described("From 1."),
     generation="The group's generation.",
     at_ms="Milliseconds from now, where the plan begins.",
     trigger="What started the rebalance.",
     probing_rebalance="Whether the decision asks for a probing rebalance, also when a follow-up comes first.",
-    steps=list_of(STEP).said("In task order."),
+    steps=list_of(STEP).described("In task order."),
     turns=Field(
         description="Members that apply the round's decision later, one by one, by time; left out if there are none.",
-        missing=(),
+        default=(),
         left_out=True,
     ),
     follows=Field(
         description="What the decision followed of a target file; left out for other assignors.",
-        missing=None,
+        default=None,
         left_out=True,
     ),
-    decided=Field(FORM.of(Held), "What the assignor decided (only with --set full=true).", missing=None, left_out=True),
+    decided=Field(
+        FORM.codec_of(Held), "What the assignor decided (only with --set full=true).", default=None, left_out=True
+    ),
     assigned=Field(
-        FORM.of(Held), "What the members then hold (only with --set full=true).", missing=None, left_out=True
+        FORM.codec_of(Held), "What the members then hold (only with --set full=true).", default=None, left_out=True
     ),
 )
 FORM.record(PausedTask, ms="In all.", times="Number of pauses.")
@@ -256,17 +258,17 @@ def _ranges_codec() -> Codec[tuple[FigureRange, ...]]:
     by_figure = mapping_of(list_of(WHOLE))
 
     def read(value: Any) -> tuple[FigureRange, ...]:
-        found = []
+        ranges = []
         for figure, ends in by_figure.read(value).items():
             if figure not in FIGURES:
                 raise WrongValueError("is not a figure of the summary", figure)
             if len(ends) != 2 or ends[0] > ends[1]:
                 raise WrongValueError("is not two numbers, the lower one first", figure)
-            found.append(FigureRange(figure, *ends))
-        return tuple(sorted(found, key=lambda one: FIGURES.index(one.figure)))
+            ranges.append(FigureRange(figure, *ends))
+        return tuple(sorted(ranges, key=lambda figure_range: FIGURES.index(figure_range.figure)))
 
     def write(ranges: tuple[FigureRange, ...]) -> Json:
-        return {one.figure: [one.low, one.high] for one in ranges}
+        return {figure_range.figure: [figure_range.low, figure_range.high] for figure_range in ranges}
 
     items: dict[str, Json] = {"type": "array", "items": WHOLE.schema, "minItems": 2, "maxItems": 2}
     schema: dict[str, Json] = {
@@ -303,11 +305,11 @@ FORM.record(
     floor_ms=Field(
         description="The lower bound of the duration, if everything were restored at once; null where all rates are "
         "known, and in plans that 0.1.0 saved.",
-        missing=None,
+        default=None,
     ),
     runs_by_ms=Field(
         description="From now until every task runs, restores included; only for a streams group, null if unknown.",
-        missing=None,
+        default=None,
         left_out=True,
     ),
     ranges=Field(
@@ -316,7 +318,7 @@ FORM.record(
         "first. The figures themselves, and the rounds, are those of copies that have not. Beside figures of the "
         "summary: max_paused_task_ms, the longest pause of a task in total; longest_pause_ms, the longest single "
         "pause; paused_tasks_at_once, the maximum at the same time; settles, 0 or 1.",
-        missing=(),
+        default=(),
     ),
 )
 _CAUSES = {
@@ -337,16 +339,16 @@ FORM.record(
     cause=Field(
         description="Why a plan does not settle: why the first copy that it waits for is not caught up, or which "
         "member does not confirm that it has given up the first task that it waits for.",
-        missing=None,
+        default=None,
     ),
 )
 FORM.record(Member, threads=whole(1))
-FORM.record(LaterConfig, round=whole(1).said("Number of the first round that is decided with them."))
+FORM.record(LaterConfig, round=whole(1).described("Number of the first round that is decided with them."))
 FORM.record(
     Outage,
     process_id="The instance that is not running.",
-    from_ms=WHOLE.said("When it stops, on the plan's clock."),
-    to_ms=WHOLE.said("When it is running again."),
+    from_ms=WHOLE.described("When it stops, on the plan's clock."),
+    to_ms=WHOLE.described("When it is running again."),
 )
 FORM.record(
     Tool,
@@ -354,52 +356,52 @@ FORM.record(
     design=Field(
         _NAME_TEXT,
         "How the group coordinates; left out for the classic protocol.",
-        missing="classic",
+        default="classic",
         left_out=True,
     ),
     probes=Field(
         description="Whether probing rebalances find out which copies are caught up; left out if they do.",
-        missing=True,
+        default=True,
         left_out=True,
     ),
 )
 FORM.record(
     Origin,
     "The input of the plan.",
-    digest=_DIGEST_TEXT.said("SHA-256 of the canonical selected input."),
-    snapshot_digest=_DIGEST_TEXT.said(
+    digest=_DIGEST_TEXT.described("SHA-256 of the canonical selected input."),
+    snapshot_digest=_DIGEST_TEXT.described(
         "The same without what happens to the group: two simulations of one snapshot share it."
     ),
     generation="The snapshot's generation; round 1 is the next one.",
-    captured_at=or_null(_TIME).said("When the snapshot was taken, RFC 3339 in UTC; null if it does not say."),
+    captured_at=or_null(_TIME).described("When the snapshot was taken, RFC 3339 in UTC; null if it does not say."),
 )
 _RATE = replace(NUMBER, schema={"type": "number", "minimum": 0})
 FORM.record(
     KnownRate,
     "A rate, in records per second.",
     ref="rate",
-    median=_RATE.said("Median of the measured rates."),
+    median=_RATE.described("Median of the measured rates."),
     least=_RATE,
     most=_RATE,
-    measured=whole(1).said("Instances, or tasks with state, whose rate is known."),
-    among=whole(1).said("All instances, or tasks with state."),
-    least_intervals=whole().said("In how many intervals each was measured; 0: unknown."),
+    measured=whole(1).described("Instances, or tasks with state, whose rate is known."),
+    among=whole(1).described("All instances, or tasks with state."),
+    least_intervals=whole().described("In how many intervals each was measured; 0: unknown."),
     at_least="Only lower bounds were measured.",
     sources="log, offsets-topic, lags, metrics or given.",
 )
 FORM.record(
     KnownRates,
     "What was known of rates at the start.",
-    restore=Field(description="Per instance, all its copies together.", missing=None, left_out=True),
-    produce=Field(description="Per task with state.", missing=None, left_out=True),
+    restore=Field(description="Per instance, all its copies together.", default=None, left_out=True),
+    produce=Field(description="Per task with state.", default=None, left_out=True),
 )
 FORM.record(
     Evidence,
     "What is known of a copy at a moment.",
     fact="The fact that decides.",
     words="The same in words.",
-    age_ms=or_null(WHOLE).said("How old that fact is at the moment; null: it has no age, or its age is unknown."),
-    heard_ms=or_null(WHOLE).said(
+    age_ms=or_null(WHOLE).described("How old that fact is at the moment; null: it has no age, or its age is unknown."),
+    heard_ms=or_null(WHOLE).described(
         "When the copy was last reported, in milliseconds after the snapshot was taken; null: unknown."
     ),
     at_least="It is at least this many records behind.",
@@ -417,13 +419,16 @@ FORM.record(
     RestoringStart,
     task_id="The task.",
     process_id="The instance that starts it.",
-    round=whole(1).said("Number of the round."),
+    round=whole(1).described("Number of the round."),
     at_ms="When, on the plan's clock.",
     records="What it restores before it runs.",
     restores_ms="How long that takes; null: unknown.",
 )
 FORM.record(
-    CopyBehind, task_id="The task.", process_id="The instance with the copy.", records=whole().said("What it lacks.")
+    CopyBehind,
+    task_id="The task.",
+    process_id="The instance with the copy.",
+    records=whole().described("What it lacks."),
 )
 PLAN = FORM.record(
     PlanDocument,
@@ -431,11 +436,11 @@ PLAN = FORM.record(
     "what the members hold after round n; without `temporary`, and with that round's `withhold` steps carried out, it "
     "is what was decided in it. Keys are sorted by code point, lists are in task or instance order. A reader ignores "
     "unknown fields and refuses another major version.",
-    format_version=replace(TEXT, schema={"type": "string", "pattern": r"^1\."}).said(
+    format_version=replace(TEXT, schema={"type": "string", "pattern": r"^1\."}).described(
         "Major and minor version of this format."
     ),
     assignor="Who decides.",
-    protocol=_NAME_TEXT.said("The protocol by which tasks change their owner."),
+    protocol=_NAME_TEXT.described("The protocol by which tasks change their owner."),
     tasks="Every task, in Kafka's order.",
     instances="Every instance, in Kafka's order.",
     assumptions="What the plan assumes.",
@@ -446,12 +451,12 @@ PLAN = FORM.record(
         list_of(TEXT),
         "Consumer ids of members that give up all their tasks before they join a rebalance; absent in plans that "
         "0.1.0 saved.",
-        missing=None,
+        default=None,
     ),
     pauses_from_start=Field(
         description="Pauses count tasks that are unassigned when the plan begins, from then on; plans that earlier "
         "versions saved do not have it, and do not count that.",
-        missing=False,
+        default=False,
         left_out=True,
     ),
     rounds="The rebalances, by time.",
@@ -463,62 +468,62 @@ PLAN = FORM.record(
     notes=Field(
         list_of(NOTE),
         "What is good to know, or merely costs; plans that 0.2.0 saved have it among the warnings.",
-        missing=(),
+        default=(),
     ),
     next=Field(
         list_of(NOTE),
         "Commands that answer the next questions; `SNAPSHOT` is the path and options.",
-        missing=(),
+        default=(),
     ),
     longest_pause=Field(
         description="The longest pause of a task, restores included; left out where `summary.max_paused_task` and its "
         "range tell the same.",
-        missing=None,
+        default=None,
         left_out=True,
     ),
     later_configs=Field(
-        description="Settings that change during a simulation; left out if there are none.", missing=(), left_out=True
+        description="Settings that change during a simulation; left out if there are none.", default=(), left_out=True
     ),
     outages=Field(
         description="Restarts of static members within session.timeout.ms, by time: the group does not notice them, "
         "but their tasks pause; left out if there are none.",
-        missing=(),
+        default=(),
         left_out=True,
     ),
     rates=Field(
         description="How fast state is restored and written, and how that is known; left out if nothing is known.",
-        missing=NOTHING_KNOWN,
+        default=NOTHING_KNOWN,
         left_out=True,
     ),
     end=Field(
         END,
         "What is needed to plan on from the end of the plan; left out where that is impossible, and in what earlier "
         "versions saved.",
-        missing=None,
+        default=None,
         left_out=True,
     ),
     unproven_starts=Field(
         description="Starts that count as warm without proof: the former owner is gone, and the copy may have fallen "
         "behind; left out if there are none.",
-        missing=(),
+        default=(),
         left_out=True,
     ),
     restoring_starts=Field(
         description="Starts that count as caught up and restore first, for a second or more; left out if there are "
         "none, and in what earlier versions saved.",
-        missing=(),
+        default=(),
         left_out=True,
     ),
     behind=Field(
         description="Assigned copies that do not count as caught up in the first rebalance; left out if there are "
         "none.",
-        missing=(),
+        default=(),
         left_out=True,
     ),
     simulation=Field(
-        FORM.of(SimulationDocument),
+        FORM.codec_of(SimulationDocument),
         "Only for a simulation: what is known beside its plan.",
-        missing=None,
+        default=None,
         left_out=True,
     ),
     seal=Field(
@@ -526,7 +531,7 @@ PLAN = FORM.record(
         "SHA-256 of what the rounds do not prove: the group, `input`, `rates`, `summary`, remarks, `verdict`, "
         "`unproven_starts`, `restoring_starts`, `tool.design` and the draws of the simulation: a figure that was "
         "deleted is missed. What earlier versions saved does not have it.",
-        missing=None,
+        default=None,
         left_out=True,
     ),
 )

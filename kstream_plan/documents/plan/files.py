@@ -21,7 +21,7 @@ def read_plan_file(path: str | Path) -> list[Plan]:
     Raises:
         PlanFileError: the file cannot be read, or is damaged.
     """
-    return [saved.plan for saved in read_saved_file(path)]
+    return [saved_plan.plan for saved_plan in read_saved_file(path)]
 
 
 def read_saved_file(path: str | Path) -> list[SavedPlan]:
@@ -49,14 +49,14 @@ def each_saved_in(path: str | Path) -> Iterator[SavedPlan | PlanFileError]:
 def _plans_of_results(path: str | Path) -> Iterator[SavedPlan | PlanFileError]:
     """Yield the plan of every row of results; a row without one is what went wrong with its application."""
     for number, result in enumerate(each_result(path, with_plan=True), 1):
-        where = f"{path}, row {number}"
+        location = f"{path}, row {number}"
         if isinstance(result, PlanFileError):
             yield result
         elif result.plan is None:
             application_id = result.application_id
-            yield NoPlanError(f"has no plan: {result.error}", where=where, application_id=application_id)
+            yield NoPlanError(f"has no plan: {result.error}", where=location, application_id=application_id)
         else:
-            yield from each_saved(result.plan.encode(), where)
+            yield from each_saved(result.plan.encode(), location)
 
 
 def is_plan_file(path: str | Path) -> bool:

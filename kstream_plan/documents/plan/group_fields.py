@@ -13,8 +13,8 @@ from kstream_plan.documents.codec import (
     WrongValueError,
     list_of,
     mapping_of,
-    named,
-    parsed,
+    parsed_text,
+    with_name,
 )
 from kstream_plan.documents.records import Codecs, Field
 from kstream_plan.errors import ConfigError
@@ -95,13 +95,13 @@ def _task(task_id: WorkId, stateful: bool, end_offset_sum: int | None, topics: t
     )
 
 
-def _tags(found: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    return tuple(found.items())
+def _tags(tags: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(tags.items())
 
 
-_TASK_ID = named(
+_TASK_ID = with_name(
     "task_id",
-    parsed(
+    parsed_text(
         work_id,
         str,
         description="subtopology_partition, with a named topology name__subtopology_partition; in a group that is not "
@@ -115,8 +115,8 @@ _TEXTS_BY_NAME: Codec[Any] = mapping_of(TEXT)
 
 _SETTINGS: dict[str, Any] = {name: _setting(*bounds) for name, bounds in RANGES.items()}
 _OF_STREAMS_GROUP: dict[str, Any] = {
-    name: Field(description="Only for a streams group.", missing=None, left_out=True) for name in STREAMS_GROUP_ONLY
-} | {name: Field(description="Only for a Connect group.", missing=None, left_out=True) for name in CONNECT_GROUP_ONLY}
+    name: Field(description="Only for a streams group.", default=None, left_out=True) for name in STREAMS_GROUP_ONLY
+} | {name: Field(description="Only for a Connect group.", default=None, left_out=True) for name in CONNECT_GROUP_ONLY}
 
 FORM = Codecs()
 FORM.add(WorkId, _TASK_ID)
@@ -129,7 +129,7 @@ FORM.record(
     **_OF_STREAMS_GROUP,
     release=Field(
         description="Only where the leader runs another release of Kafka than the group began with.",
-        missing=None,
+        default=None,
         left_out=True,
     ),
     rack_aware_assignment_strategy=replace(TEXT, schema={"enum": list(RACK_STRATEGIES)}),
@@ -160,10 +160,10 @@ FORM.record(
 )
 
 _ROLES: dict[str, Any] = {
-    "active": _TASK_IDS.said("Tasks it runs."),
-    "standby": _TASK_IDS.said("Standby copies, counted by num.standby.replicas."),
-    "warmup": _TASK_IDS.said("Warm-up copies, which prepare a move, limited by max.warmup.replicas."),
-    "temporary": _TASK_IDS.said(
+    "active": _TASK_IDS.described("Tasks it runs."),
+    "standby": _TASK_IDS.described("Standby copies, counted by num.standby.replicas."),
+    "warmup": _TASK_IDS.described("Warm-up copies, which prepare a move, limited by max.warmup.replicas."),
+    "temporary": _TASK_IDS.described(
         "Active tasks withheld from it until their owner has revoked them, held as standbys meanwhile."
     ),
 }
@@ -171,9 +171,9 @@ FORM.record(HeldTasks, ref="by_role", **_ROLES)
 FORM.record(InstanceHolding, consumers="By consumer id.", **_ROLES)
 FORM.add(
     Held,
-    named(
+    with_name(
         "holdings",
-        mapping_of(FORM.of(InstanceHolding)).said(
+        mapping_of(FORM.codec_of(InstanceHolding)).described(
             "By process id: the instance's tasks by role, and the same for each of its consumers."
         ),
     ),

@@ -21,55 +21,55 @@ class JsonDocument(NamedTuple):
     """A document and where it begins."""
 
     value: Any
-    where: str
+    location: str
 
 
-def documents_in(data: bytes, where: str) -> Iterator[JsonDocument | PlanFileError]:
+def documents_in(data: bytes, source: str) -> Iterator[JsonDocument | PlanFileError]:
     """Yield the documents, or what is wrong with one; after one that is no JSON it goes on where the next one begins.
 
     Args:
         data: UTF-8, plain or gzip; usually one document a line.
-        where: the source, to name it with the line.
+        source: the source, to name it with the line.
     """
     try:
-        text = _text(data, where)
+        text = _text(data, source)
     except PlanFileError as error:
         yield error
         return
     decoder = json.JSONDecoder(object_pairs_hook=object_of, parse_constant=_refuse_constant)
-    line, counted = 1, 0
+    line, counted_end = 1, 0
     start = _after_blanks(text, 0)
     while start < len(text):
-        line, counted = line + text.count("\n", counted, start), start
-        here = f"{where}, line {line}"
+        line, counted_end = line + text.count("\n", counted_end, start), start
+        location = f"{source}, line {line}"
         try:
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError) as error:
             kind = file_kind(text.encode("utf-8", "replace")) if start == _after_blanks(text, 0) else None
             if kind not in (None, SNAPSHOT, SAVED_PLAN):
-                yield other_kind(kind, "a saved plan", where, PlanFileError)
+                yield other_kind(kind, "a saved plan", source, PlanFileError)
                 return
             fix = "save the plan again with kstream-plan assign --out"
-            yield PlanFileError(f"not JSON: {error}", where=here, fix=fix)
-            following = _NEXT_DOCUMENT.search(text, start)
-            start = len(text) if following is None else following.end()
+            yield PlanFileError(f"not JSON: {error}", where=location, fix=fix)
+            next_document = _NEXT_DOCUMENT.search(text, start)
+            start = len(text) if next_document is None else next_document.end()
             continue
-        yield JsonDocument(value, here)
+        yield JsonDocument(value, location)
         start = _after_blanks(text, end)
 
 
-def _text(data: bytes, where: str) -> str:
+def _text(data: bytes, source: str) -> str:
     try:
         return unpacked(data).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise PlanFileError("not UTF-8 text", where=where, fix="give a plan saved with --out") from None
+        raise PlanFileError("not UTF-8 text", where=source, fix="give a plan saved with --out") from None
     except TooLargeError as error:
         raise PlanFileError(
-            f"cannot be read: {error.strerror}", where=where, fix="check the file, or raise --set max.text"
+            f"cannot be read: {error.strerror}", where=source, fix="check the file, or raise --set max.text"
         ) from None
     except (OSError, EOFError, zlib.error) as error:
-        what = f"a damaged gzip file ({error})"
-        raise PlanFileError(what, where=where, fix="copy it again, it was probably cut short") from None
+        problem = f"a damaged gzip file ({error})"
+        raise PlanFileError(problem, where=source, fix="copy it again, it was probably cut short") from None
 
 
 def _refuse_constant(name: str) -> NoReturn:

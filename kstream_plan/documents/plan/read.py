@@ -43,7 +43,7 @@ class SavedPlan(NamedTuple):
     """A plan, and what is known of the other draws if it is one of several of a simulation.
 
     ``simulation``: the plan is what came of it; ``None`` also if 0.1.0 saved it, which kept less of it.
-    ``lacks_simulation``: it is the plan of one, but nothing else of it is there: nobody can tell of other draws.
+    ``lacks_simulation``: it is the plan of a simulation that was not saved: other draws are unknown.
     """
 
     plan: Plan
@@ -52,106 +52,108 @@ class SavedPlan(NamedTuple):
     lacks_simulation: bool = False
 
 
-def read_plans(data: bytes, where: str) -> list[Plan]:
+def read_plans(data: bytes, source: str) -> list[Plan]:
     """Return the plans in ``data``; see :func:`read_saved`.
 
     Raises:
         PlanFileError: not JSON, no plan, a plan of another major version, or one that contradicts itself.
     """
-    return [saved.plan for saved in read_saved(data, where)]
+    return [saved_plan.plan for saved_plan in read_saved(data, source)]
 
 
-def read_saved(data: bytes, where: str) -> list[SavedPlan]:
+def read_saved(data: bytes, source: str) -> list[SavedPlan]:
     """Return what is in ``data``, as :func:`each_saved` reads it.
 
     Raises:
         PlanFileError: not JSON, no plan, a plan of another major version, or one that contradicts itself.
     """
-    return all_sound(each_saved(data, where))
+    return all_sound(each_saved(data, source))
 
 
 class NoPlanError(PlanFileError):
     """A row of results of an application that could not be planned."""
 
 
-def all_sound(saved: Iterator[SavedPlan | PlanFileError]) -> list[SavedPlan]:
+def all_sound(saved_plans: Iterator[SavedPlan | PlanFileError]) -> list[SavedPlan]:
     """Return the plans.
 
     Raises:
         PlanFileError: the first of the errors, if there is one.
     """
-    found = []
-    for one in saved:
-        if isinstance(one, NoPlanError):
-            _LOG.warning("%s", one)
+    sound_plans = []
+    for saved_plan in saved_plans:
+        if isinstance(saved_plan, NoPlanError):
+            _LOG.warning("%s", saved_plan)
             continue
-        if isinstance(one, PlanFileError):
-            raise one
-        found.append(one)
-    return found
+        if isinstance(saved_plan, PlanFileError):
+            raise saved_plan
+        sound_plans.append(saved_plan)
+    return sound_plans
 
 
-def each_saved(data: bytes, where: str) -> Iterator[SavedPlan | PlanFileError]:
+def each_saved(data: bytes, source: str) -> Iterator[SavedPlan | PlanFileError]:
     """Yield every plan in ``data``, or what is wrong with it.
 
     Args:
         data: JSON documents one after another, usually one a line; UTF-8, plain or gzip.
-        where: the source, to name it with the line.
+        source: the source, to name it with the line.
     """
     number = 0
-    for document in documents_in(data, where):
+    for document in documents_in(data, source):
         number += 1
         if isinstance(document, PlanFileError):
             yield document
             continue
         try:
             with without_cycle_collector():
-                saved = _saved(document.value)
-            yield saved
+                saved_plan = _read_saved_plan(document.value)
+            yield saved_plan
         except WrongValueError as wrong:
             fix = _DAMAGED if wrong.fix is None else wrong.fix
             application_id = _application_id(document.value)
-            yield PlanFileError(str(wrong), where=document.where, fix=fix, application_id=application_id)
+            yield PlanFileError(str(wrong), where=document.location, fix=fix, application_id=application_id)
     if not number:
-        yield PlanFileError("there is no plan", where=where, fix="save one with kstream-plan assign --out")
+        yield PlanFileError("there is no plan", where=source, fix="save one with kstream-plan assign --out")
 
 
 def _application_id(document: Any) -> str | None:
-    found = document.get("application_id") if isinstance(document, dict) else None
-    return found if isinstance(found, str) else None
+    application_id = document.get("application_id") if isinstance(document, dict) else None
+    return application_id if isinstance(application_id, str) else None
 
 
-def _saved(document: Any) -> SavedPlan:
+def _read_saved_plan(document: Any) -> SavedPlan:
     _check_kind(document)
     read = PLAN.read(document)
-    plan, beside = _plan(read), read.simulation
+    plan, simulation_document = _plan(read), read.simulation
     adds_up.check_plan(plan)
-    if beside is None:
-        alone = with_known_ends(plan, read.seal, read.tool.version, document)
-        return SavedPlan(alone, lacks_simulation=plan.digest != plan.snapshot_digest)
-    simulated = simulation_of(beside, plan)
-    if simulated is not None:
-        adds_up.check_simulation(simulated)
-    if beside.draws is not None:
-        adds_up.check_draws(beside.draws, plan)
+    if simulation_document is None:
+        plan_with_ends = with_known_ends(plan, read.seal, read.tool.version, document)
+        return SavedPlan(plan_with_ends, lacks_simulation=plan.digest != plan.snapshot_digest)
+    simulation = simulation_of(simulation_document, plan)
+    if simulation is not None:
+        adds_up.check_simulation(simulation)
+    if simulation_document.draws is not None:
+        adds_up.check_draws(simulation_document.draws, plan)
     plan = with_known_ends(plan, read.seal, read.tool.version, document)
-    if simulated is not None:
-        simulated = replace(simulated, plan=plan)
-    return SavedPlan(plan, None if beside.draws is None else beside.draws.for_rules, simulated)
+    if simulation is not None:
+        simulation = replace(simulation, plan=plan)
+    return SavedPlan(
+        plan, None if simulation_document.draws is None else simulation_document.draws.for_rules, simulation
+    )
 
 
 def _check_kind(document: Any) -> None:
     if not isinstance(document, dict):
-        what = "this is not a saved plan, it is not an object"
-        raise WrongValueError(what, fix="save one with kstream-plan assign --out")
+        problem = "this is not a saved plan, it is not an object"
+        raise WrongValueError(problem, fix="save one with kstream-plan assign --out")
     if document.get("kind") != "plan":
         is_snapshot = {"application_id", "instances"} <= document.keys()
-        what = f"this is {'a snapshot, not' if is_snapshot else 'not'} a saved plan"
-        raise WrongValueError(what, fix="plan a snapshot with kstream-plan assign; --out saves the plan")
+        problem = f"this is {'a snapshot, not' if is_snapshot else 'not'} a saved plan"
+        raise WrongValueError(problem, fix="plan a snapshot with kstream-plan assign; --out saves the plan")
     version = document.get("format_version")
     if isinstance(version, str) and version.split(".")[0] != _MAJOR_VERSION:
-        what = f"is {version!r}; this version reads {_MAJOR_VERSION}.x"
-        raise WrongValueError(what, ".format_version", fix="use the kstream-plan that saved the plan")
+        problem = f"is {version!r}; this version reads {_MAJOR_VERSION}.x"
+        raise WrongValueError(problem, ".format_version", fix="use the kstream-plan that saved the plan")
 
 
 def _plan(document: PlanDocument) -> Plan:
@@ -237,8 +239,8 @@ def _check_classic(document: PlanDocument) -> None:
     """Check what only the classic protocol promises: its tasks are Kafka Streams', and so are the ways it goes."""
     for place, task in enumerate(document.tasks):
         if not isinstance(task.task_id, TaskId):
-            what = f"is not right: {str(task.task_id)!r} is not a task id like 0_3 or name__0_3"
-            raise WrongValueError(what, ".task_id", f"[{place}]", ".tasks")
+            problem = f"is not right: {str(task.task_id)!r} is not a task id like 0_3 or name__0_3"
+            raise WrongValueError(problem, ".task_id", f"[{place}]", ".tasks")
     if document.protocol not in PROTOCOLS:
         raise WrongValueError(f"is {document.protocol!r}, not one of {', '.join(PROTOCOLS)}", ".protocol")
 
@@ -260,92 +262,98 @@ def _rounds(document: PlanDocument, group: Group, initial: tuple[Holding, ...]) 
     maker, steps = StepMaker(group), list[RoundSteps]()
     outcomes = replay(group, initial, steps)
     rounds: list[Round] = []
-    for of in document.rounds:
+    for round_document in document.rounds:
         place = f"[{len(rounds)}]"
         try:
-            steps.append(RoundSteps.of(maker, of.steps))
+            steps.append(RoundSteps.of(maker, round_document.steps))
             outcome = next(outcomes)
         except ValueError as error:
             raise WrongValueError(f"do not fit what is held: {error}", ".steps", place, ".rounds") from None
-        _check_balance(of.balance, group, ".balance", place, ".rounds")
-        before = 0
-        for number, turn in enumerate(of.turns):
+        _check_balance(round_document.balance, group, ".balance", place, ".rounds")
+        previous_first = 0
+        for number, turn in enumerate(round_document.turns):
             if (turn.process_id, turn.consumer_id) not in group.consumer_index:
                 raise WrongValueError("is of no consumer of the plan", f"[{number}]", ".turns", place, ".rounds")
-            if not before <= turn.first <= len(of.steps):
-                what = f"is {turn.first}, not from {before} to {len(of.steps)}"
-                raise WrongValueError(what, ".first", f"[{number}]", ".turns", place, ".rounds")
-            before = turn.first
-        _check_outcome(of, outcome, group, place)
-        rounds.append(_round(of, steps[-1], outcome))
+            if not previous_first <= turn.first <= len(round_document.steps):
+                problem = f"is {turn.first}, not from {previous_first} to {len(round_document.steps)}"
+                raise WrongValueError(problem, ".first", f"[{number}]", ".turns", place, ".rounds")
+            previous_first = turn.first
+        _check_outcome(round_document, outcome, group, place)
+        rounds.append(_round(round_document, steps[-1], outcome))
     return tuple(rounds)
 
 
-def _round(of: RoundDocument, steps: RoundSteps, outcome: Outcome) -> Round:
+def _round(round_document: RoundDocument, steps: RoundSteps, outcome: Outcome) -> Round:
     return Round(
-        number=of.number,
-        generation=of.generation,
-        at_ms=of.at_ms,
-        trigger=of.trigger,
-        phases=of.phases,
-        probing_rebalance=of.probing_rebalance,
+        number=round_document.number,
+        generation=round_document.generation,
+        at_ms=round_document.at_ms,
+        trigger=round_document.trigger,
+        phases=round_document.phases,
+        probing_rebalance=round_document.probing_rebalance,
         steps=steps,
-        balance=of.balance,
-        turns=of.turns,
-        follows=of.follows,
+        balance=round_document.balance,
+        turns=round_document.turns,
+        follows=round_document.follows,
         decided=outcome.decided,
         assigned=outcome.assigned,
     )
 
 
-def _check_outcome(of: RoundDocument, outcome: Outcome, group: Group, place: str) -> None:
-    for name, held, holdings in (
-        (".decided", of.decided, outcome.decided),
-        (".assigned", of.assigned, outcome.assigned),
+def _check_outcome(round_document: RoundDocument, outcome: Outcome, group: Group, place: str) -> None:
+    for name, document, holdings in (
+        (".decided", round_document.decided, outcome.decided),
+        (".assigned", round_document.assigned, outcome.assigned),
     ):
-        if held is not None and _holdings(held, group, name, place, ".rounds") != holdings:
+        if document is not None and _holdings(document, group, name, place, ".rounds") != holdings:
             raise WrongValueError("is not what the steps lead to", name, place, ".rounds")
 
 
 def _check_balance(balance: Balance, group: Group, *keys: str) -> None:
     for name in ("active", "standby", "load_per_thread"):
         if len(getattr(balance, name)) != len(group.instances):
-            what = f"does not hold one number for each of {len(group.instances)} instances"
-            raise WrongValueError(what, f".{name}", *keys)
+            problem = f"does not hold one number for each of {len(group.instances)} instances"
+            raise WrongValueError(problem, f".{name}", *keys)
 
 
 def _holdings(document: Held, group: Group, *keys: str) -> tuple[Holding, ...]:
     """Return what every consumer holds; ``keys`` lead to it."""
-    expected = {i.process_id: {c.consumer_id for c in i.consumers} for i in group.instances}
-    if {process_id: of.consumers.keys() for process_id, of in document.items()} != expected:
+    consumers_of_group = {i.process_id: {c.consumer_id for c in i.consumers} for i in group.instances}
+    consumers_of_document = {process_id: instance.consumers.keys() for process_id, instance in document.items()}
+    if consumers_of_document != consumers_of_group:
         raise WrongValueError("does not name the instances and consumers of the plan", *keys)
-    found: list[Holding] = []
+    holdings: list[Holding] = []
     for instance in group.instances:
-        of, here = document[instance.process_id], (f"[{instance.process_id!r}]", *keys)
-        held = [
-            _holding(of.consumers[c.consumer_id], group, f"[{c.consumer_id!r}]", ".consumers", *here)
+        saved_holding, instance_keys = document[instance.process_id], (f"[{instance.process_id!r}]", *keys)
+        consumer_holdings = [
+            _holding(
+                saved_holding.consumers[c.consumer_id], group, f"[{c.consumer_id!r}]", ".consumers", *instance_keys
+            )
             for c in instance.consumers
         ]
-        together = _holding(HeldTasks(of.active, of.standby, of.warmup, of.temporary), group, *here)
-        for role, tasks, of_consumers in zip(_ROLES, together, zip(*held, strict=True), strict=True):
+        instance_tasks = HeldTasks(
+            saved_holding.active, saved_holding.standby, saved_holding.warmup, saved_holding.temporary
+        )
+        by_role = _ROLES, _holding(instance_tasks, group, *instance_keys), zip(*consumer_holdings, strict=True)
+        for role, tasks, of_consumers in zip(*by_role, strict=True):
             if list(tasks) != sorted(chain.from_iterable(of_consumers)):
-                raise WrongValueError("is not what its consumers hold", f".{role}", *here)
-        found += held
-    return tuple(found)
+                raise WrongValueError("is not what its consumers hold", f".{role}", *instance_keys)
+        holdings += consumer_holdings
+    return tuple(holdings)
 
 
-def _holding(of: HeldTasks, group: Group, *keys: str) -> Holding:
-    return Holding(*[_task_indices(texts, group, role, keys) for role, texts in zip(_ROLES, of, strict=True)])
+def _holding(held_tasks: HeldTasks, group: Group, *keys: str) -> Holding:
+    return Holding(*[_task_indices(texts, group, role, keys) for role, texts in zip(_ROLES, held_tasks, strict=True)])
 
 
 def _task_indices(texts: Sequence[str], group: Group, role: str, keys: Sequence[str]) -> tuple[int, ...]:
-    known = group.task_index_by_text
+    task_index = group.task_index_by_text
     try:
-        return tuple(sorted(map(known.__getitem__, texts)))
+        return tuple(sorted(map(task_index.__getitem__, texts)))
     except KeyError:
-        place = next(place for place, text in enumerate(texts) if text not in known)
-        what = f"is {texts[place]!r}, which is not among the tasks"
-        raise WrongValueError(what, f"[{place}]", f".{role}", *keys) from None
+        place = next(place for place, text in enumerate(texts) if text not in task_index)
+        problem = f"is {texts[place]!r}, which is not among the tasks"
+        raise WrongValueError(problem, f"[{place}]", f".{role}", *keys) from None
 
 
 def _target(document: PlanDocument, group: Group) -> Target:
@@ -353,21 +361,21 @@ def _target(document: PlanDocument, group: Group) -> Target:
     for instance in group.instances:
         if instance.process_id not in document.target:
             raise WrongValueError(f"has no field {instance.process_id!r}", ".target")
-        of, keys = document.target[instance.process_id], (f"[{instance.process_id!r}]", ".target")
-        active.append(_task_indices(of.active, group, "active", keys))
-        standby.append(_task_indices(of.standby, group, "standby", keys))
+        target_tasks, keys = document.target[instance.process_id], (f"[{instance.process_id!r}]", ".target")
+        active.append(_task_indices(target_tasks.active, group, "active", keys))
+        standby.append(_task_indices(target_tasks.standby, group, "standby", keys))
     return Target(tuple(active), tuple(standby))
 
 
 def _check_names(document: PlanDocument, group: Group) -> None:
     """Check that the figures and the verdict name only tasks and instances that are there."""
-    paused, verdict = document.summary.max_paused_task, document.verdict
+    paused_task, verdict = document.summary.max_paused_task, document.verdict
     tasks: list[tuple[WorkId, list[str]]] = [
         (task_id, [f"[{place}]", ".tasks", ".verdict"]) for place, task_id in enumerate(verdict.tasks)
     ]
-    instances = [(of.process_id, [f"[{place}]", ".outages"]) for place, of in enumerate(document.outages)]
-    if paused is not None:
-        tasks.append((paused.task_id, [".task_id", ".max_paused_task", ".summary"]))
+    instances = [(outage.process_id, [f"[{place}]", ".outages"]) for place, outage in enumerate(document.outages)]
+    if paused_task is not None:
+        tasks.append((paused_task.task_id, [".task_id", ".max_paused_task", ".summary"]))
     if verdict.cause is not None:
         tasks.append((verdict.cause.task_id, [".task_id", ".cause", ".verdict"]))
         instances.append((verdict.cause.process_id, [".cause", ".verdict"]))
@@ -391,12 +399,12 @@ def _check_members(document: PlanDocument, group: Group, final: tuple[Holding, .
         _check_instance(member.process_id, group, [f"[{place}]", ".members"])
         most = group.instances[group.instance_index[member.process_id]].capacity
         if member.threads > most:
-            what = f"is {member.threads}, and the instance never has more than {most}"
-            raise WrongValueError(what, ".threads", f"[{place}]", ".members")
+            problem = f"is {member.threads}, and the instance never has more than {most}"
+            raise WrongValueError(problem, ".threads", f"[{place}]", ".members")
     process_ids = {member.process_id for member in document.members}
     if len(process_ids) < len(document.members):
         raise WrongValueError("name an instance twice", ".members")
-    holding = {group.instances[group.instance_of[c]].process_id for c, held in enumerate(final) if any(held)}
-    if holding - process_ids:
-        what = f"do not name {min(holding - process_ids)!r}, which holds tasks at the end"
-        raise WrongValueError(what, ".members")
+    holder_ids = {group.instances[group.instance_of[c]].process_id for c, holding in enumerate(final) if any(holding)}
+    if holder_ids - process_ids:
+        problem = f"do not name {min(holder_ids - process_ids)!r}, which holds tasks at the end"
+        raise WrongValueError(problem, ".members")

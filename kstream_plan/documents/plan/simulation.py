@@ -32,7 +32,7 @@ from kstream_plan.model.scenario import (
 from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import EventOutcome, Simulation
 
-#: Told by other names, or by nobody: where an event came from depends on where the scenario was read.
+#: Written under other names, or not at all: the location of an event depends on the scenario file.
 _APART = frozenset({"announced", "at_ms", "where", "crash", "instances", "new_instances", "process_id", "process_ids"})
 
 
@@ -44,30 +44,30 @@ def simulation_json(simulation: Simulation, *, full: bool = False) -> str:
     return plan_json(simulation.plan, full=full, simulation=simulation_document(simulation))
 
 
-def simulation_document(simulated: Simulation) -> SimulationDocument:
+def simulation_document(simulation: Simulation) -> SimulationDocument:
     """Return what is known beside the plan."""
     return SimulationDocument(
-        draws=simulated.draws,
-        events=tuple(map(_event_document, simulated.events)),
-        what_ifs=simulated.what_ifs,
-        cure=simulated.cure,
-        record_size=simulated.record_size,
+        draws=simulation.draws,
+        events=tuple(map(_event_document, simulation.events)),
+        what_ifs=simulation.what_ifs,
+        cure=simulation.cure,
+        record_size=simulation.record_size,
     )
 
 
 def _event_document(outcome: EventOutcome) -> EventDocument:
     event = outcome.event
-    follows = {one.name: getattr(outcome, one.name) for one in fields(outcome) if one.name != "event"}
-    own = {name: getattr(event, name) for name in _own_fields(type(event))}
+    follows = {field.name: getattr(outcome, field.name) for field in fields(outcome) if field.name != "event"}
+    own_values = {name: getattr(event, name) for name in _own_fields(type(event))}
     if isinstance(event, ConfigChange | Bounce):
-        own["settings"] = [NewSetting(*setting) for setting in event.settings]
+        own_values["settings"] = [NewSetting(*setting) for setting in event.settings]
     if isinstance(event, Bounce):
-        own["new_process_ids"] = tuple(str(instance.process_id) for instance in event.new_instances)
-    return EventDocument(at_ms=event.at_ms, kind=_kind(event), process_ids=_process_ids(event), **follows, **own)
+        own_values["new_process_ids"] = tuple(str(instance.process_id) for instance in event.new_instances)
+    return EventDocument(at_ms=event.at_ms, kind=_kind(event), process_ids=_process_ids(event), **follows, **own_values)
 
 
 def _own_fields(kind: type[Event]) -> list[str]:
-    return [one.name for one in fields(kind) if one.name not in _APART]
+    return [field.name for field in fields(kind) if field.name not in _APART]
 
 
 def _kind(event: Event) -> str:
@@ -75,7 +75,7 @@ def _kind(event: Event) -> str:
         return CRASH
     if isinstance(event, Leave) and event.announced:
         return ANNOUNCED
-    return next(kind for kind, of in EVENT_KINDS.items() if isinstance(event, of))
+    return next(kind for kind, event_class in EVENT_KINDS.items() if isinstance(event, event_class))
 
 
 def _process_ids(event: Event) -> tuple[str, ...]:
@@ -124,41 +124,41 @@ def _outcome(item: EventDocument, group: Group, *keys: str) -> EventOutcome:
 
 
 def _event(item: EventDocument, group: Group, *keys: str) -> Event:
-    of = {**EVENT_KINDS, CRASH: Stop, ANNOUNCED: Leave}[item.kind]
+    event_class = {**EVENT_KINDS, CRASH: Stop, ANNOUNCED: Leave}[item.kind]
     values: dict[str, Any] = {"at_ms": item.at_ms}
-    for name in _own_fields(of):
+    for name in _own_fields(event_class):
         values[name] = getattr(item, name)
         if values[name] is ABSENT:
             raise WrongValueError(f"has no field {name!r}", *keys)
-    if of in (ConfigChange, Bounce):
+    if event_class in (ConfigChange, Bounce):
         values["settings"] = tuple(map(tuple, values["settings"]))
     if item.kind == CRASH:
         values["crash"] = True
     if item.kind == ANNOUNCED:
         values["announced"] = True
-    return of(**values, **_about(of, item, group, *keys))
+    return event_class(**values, **_instance_values(event_class, item, group, *keys))
 
 
-def _about(of: type[Event], item: EventDocument, group: Group, *keys: str) -> Mapping[str, Any]:
+def _instance_values(event_class: type[Event], item: EventDocument, group: Group, *keys: str) -> Mapping[str, Any]:
     """Return whom an event is about, as such an event has it."""
     process_ids = item.process_ids
     instances = _instances(process_ids, ".process_ids", group, *keys)
-    if of is Join:
+    if event_class is Join:
         return {"instances": instances}
-    if of is Bounce:
+    if event_class is Bounce:
         if item.new_process_ids is ABSENT:
             raise WrongValueError("has no field 'new_process_ids'", *keys)
-        joined = _instances(item.new_process_ids, ".new_process_ids", group, *keys)
-        return {"process_ids": process_ids, "new_instances": joined}
-    if of is Threads:
+        new_instances = _instances(item.new_process_ids, ".new_process_ids", group, *keys)
+        return {"process_ids": process_ids, "new_instances": new_instances}
+    if event_class is Threads:
         if len(process_ids) != 1:
             raise WrongValueError("are not one instance, whose threads these are", ".process_ids", *keys)
         return {"process_id": process_ids[0]}
-    return {"process_ids": process_ids} if "process_ids" in {one.name for one in fields(of)} else {}
+    return {"process_ids": process_ids} if "process_ids" in {field.name for field in fields(event_class)} else {}
 
 
 def _instances(process_ids: tuple[str, ...], key: str, group: Group, *keys: str) -> tuple[Instance, ...]:
     for place, process_id in enumerate(process_ids):
         if process_id not in group.instance_index:
             raise WrongValueError(f"is {process_id!r}, which is not among the instances", f"[{place}]", key, *keys)
-    return tuple(group.instances[group.instance_index[one]] for one in process_ids)
+    return tuple(group.instances[group.instance_index[process_id]] for process_id in process_ids)

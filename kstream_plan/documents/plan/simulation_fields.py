@@ -70,7 +70,7 @@ class NewSetting(NamedTuple):
 
 
 class EventDocument(NamedTuple):
-    """An event as it was played, and what follows from it until the next one; what is its own depends on its kind."""
+    """An event as simulated, and what follows from it until the next one; its own fields depend on its kind."""
 
     at_ms: int
     kind: str
@@ -114,21 +114,21 @@ def _read_value(value: Any) -> SettingValue:
     return TEXT.read(value) if type(value) is str else WHOLE.read(value)
 
 
-def _own(codec: Codec[Any], description: str) -> Field:
+def _event_field(codec: Codec[Any], description: str) -> Field:
     """Return a field that only some kinds of events have."""
-    return Field(codec, description, missing=ABSENT, left_out=True)
+    return Field(codec, description, default=ABSENT, left_out=True)
 
 
 def _end(description: str) -> Field:
     """Return a field that older versions did not save."""
-    return Field(or_null(COUNT), description, missing=None, left_out=True)
+    return Field(or_null(COUNT), description, default=None, left_out=True)
 
 
 _TEXTS = list_of(TEXT)
 _SETTING = one_of(sorted({*CONFIG_NAMES, *CONNECT_GROUP_ONLY, *GROUP_SETTINGS, RELEASE}))
 FORM.record(
     NewSetting,
-    name=_SETTING.said("As in `config`."),
+    name=_SETTING.described("As in `config`."),
     value=Codec(_read_value, None, {"type": ["integer", "string", "array"], "items": {"type": "string"}}),
 )
 FORM.record(TaskCount)
@@ -139,49 +139,53 @@ FORM.record(
 )
 FORM.record(
     Draws,
-    number=whole(1).said("How many were simulated."),
+    number=whole(1).described("How many were simulated."),
     shown="Number of the random simulation that the plan shows, from 0: its figures are nearest to the medians.",
     settled="How many of them settle.",
-    worst=mapping_of(or_null(COUNT)).said(
+    worst=mapping_of(or_null(COUNT)).described(
         "Rule of a policy: what it measures in its worst random simulation (null: unknown in one); empty for a "
         "single one."
     ),
     least_restored_records=Field(
-        description="Minimum of the records to restore; null if that was not computed or is unknown.", missing=None
+        description="Minimum of the records to restore; null if that was not computed or is unknown.", default=None
     ),
 )
 FORM.record(
     EventDocument,
     at_ms=WHOLE,
-    kind=one_of([*EVENT_KINDS, CRASH, ANNOUNCED]).said("As in a scenario file."),
+    kind=one_of([*EVENT_KINDS, CRASH, ANNOUNCED]).described("As in a scenario file."),
     hops="Changes of the owning instance of stateful tasks.",
     warm_ms="Time until no copy has to be waited for; null: not before the next event.",
     balanced_ms="Time until every task has its final owner; null: not before the next event.",
-    keeps_disk=_own(BOOLEAN, "For a return: whether with the state on its disk."),
-    static=_own(BOOLEAN, "For a return or a bounce: as static members."),
-    new_process_ids=_own(
+    keeps_disk=_event_field(BOOLEAN, "For a return: whether with the state on its disk."),
+    static=_event_field(BOOLEAN, "For a return or a bounce: as static members."),
+    new_process_ids=_event_field(
         _TEXTS, "For a return without its disk, or a bounce with a surge: the new ids, in the order of `process_ids`."
     ),
-    state=_own(or_null(one_of(["kept", "lost", "flushed"])), "For a return: what is left of its state."),
-    flushed_per_second=_own(
+    state=_event_field(or_null(one_of(["kept", "lost", "flushed"])), "For a return: what is left of its state."),
+    flushed_per_second=_event_field(
         or_null(NUMBER), "For a return: records of its state that were flushed, per second; null: all, or nothing."
     ),
-    restart_ms=_own(COUNT, "For a bounce: how long each instance is down."),
-    pause_ms=_own(COUNT, "For a bounce: how long until the next one stops."),
-    leaves=_own(BOOLEAN, "For a bounce: whether they leave the group cleanly."),
-    surge=_own(
+    restart_ms=_event_field(COUNT, "For a bounce: how long each instance is down."),
+    pause_ms=_event_field(COUNT, "For a bounce: how long until the next one stops."),
+    leaves=_event_field(BOOLEAN, "For a bounce: whether they leave the group cleanly."),
+    surge=_event_field(
         COUNT,
         "For a bounce: number of new instances at a time that replace old ones; 0: the old ones return themselves.",
     ),
-    threads=_own(whole(1), "For a change of threads: the number of threads that the instance then runs."),
-    per_second=_own(NUMBER, "For a rate: records per second."),
-    subtopology=_own(or_null(TEXT), "For a produce rate or a burst: only to tasks of this subtopology; null: to all."),
-    records=_own(COUNT, "For a burst: records for each task."),
-    settings=_own(
-        list_of(FORM.of(NewSetting)), "For new settings, or a bounce with some: the settings, in the order given."
+    threads=_event_field(whole(1), "For a change of threads: the number of threads that the instance then runs."),
+    per_second=_event_field(NUMBER, "For a rate: records per second."),
+    subtopology=_event_field(
+        or_null(TEXT), "For a produce rate or a burst: only to tasks of this subtopology; null: to all."
     ),
-    task_counts=_own(list_of(FORM.of(TaskCount)), "For connectors that are created, or have another number of tasks."),
-    connectors=_own(_TEXTS, "For connectors that are deleted."),
+    records=_event_field(COUNT, "For a burst: records for each task."),
+    settings=_event_field(
+        list_of(FORM.codec_of(NewSetting)), "For new settings, or a bounce with some: the settings, in the order given."
+    ),
+    task_counts=_event_field(
+        list_of(FORM.codec_of(TaskCount)), "For connectors that are created, or have another number of tasks."
+    ),
+    connectors=_event_field(_TEXTS, "For connectors that are deleted."),
 )
 FORM.record(
     WhatIf,
@@ -190,14 +194,14 @@ FORM.record(
     paused_task_ms=Field(
         or_null(COUNT),
         "For a Connect group: sum of the pauses of all connectors and tasks.",
-        missing=None,
+        default=None,
         left_out=True,
     ),
     least_duration_ms=_end("The least that it takes; left out if unknown."),
     most_duration_ms=_end("The most that it takes; left out if unknown."),
     most_cold_handovers=_end("The most cold starts that there may be; left out if unknown."),
     may_not_settle=Field(
-        BOOLEAN, "True: it settles in the likely outcome, and not in another one.", missing=False, left_out=True
+        BOOLEAN, "True: it settles in the likely outcome, and not in another one.", default=False, left_out=True
     ),
 )
 FORM.record(
@@ -211,6 +215,6 @@ FORM.record(
     record_size=Field(
         or_null(whole(1)),
         "Bytes of a record, to show restores in bytes as well; absent in plans that 0.1.0 saved.",
-        missing=ABSENT,
+        default=ABSENT,
     ),
 )

@@ -7,8 +7,8 @@ from typing import Any
 from kstream_plan.documents.codec import (
     WHOLE,
     Codec,
-    named,
     or_null,
+    with_name,
 )
 from kstream_plan.documents.plan.group_fields import FORM
 from kstream_plan.documents.records import Field, interned, tagged
@@ -37,7 +37,7 @@ from kstream_plan.plans import (
 
 def _left_out(description: str) -> Field:
     """Return a field that is there only if there is something to tell."""
-    return Field(WHOLE, description, missing=None, left_out=True)
+    return Field(WHOLE, description, default=None, left_out=True)
 
 
 FORM.add(
@@ -93,13 +93,13 @@ _STEPS: list[Codec[Any]] = [
         MemberLeft,
         "An instance is gone. Effect: everything it held ends.",
         process_id="The instance.",
-        stopped_at_ms=WHOLE.said("When it stopped running, on the plan's clock."),
+        stopped_at_ms=WHOLE.described("When it stopped running, on the plan's clock."),
     ),
     FORM.record(
         InstanceLeaving,
         "An instance is to be emptied: others learn its tasks. Effect: none on what is held.",
         process_id="The instance.",
-        until_ms=WHOLE.said("By then it is gone, whatever it still runs, on the plan's clock."),
+        until_ms=WHOLE.described("By then it is gone, whatever it still runs, on the plan's clock."),
         absent_since_ms=Field(or_null(WHOLE), "When it stopped running, though it may return; null: it is running."),
     ),
     FORM.record(
@@ -188,7 +188,7 @@ _STEPS: list[Codec[Any]] = [
 ]
 STEP = FORM.add(
     Step,
-    named(
+    with_name(
         "step",
         tagged(
             "kind",

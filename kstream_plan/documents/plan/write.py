@@ -43,18 +43,18 @@ def plan_json(plan: Plan, *, full: bool = False, simulation: SimulationDocument 
 
 def plan_document(plan: Plan, *, full: bool = False, simulation: SimulationDocument | None = None) -> dict[str, Json]:
     """Return the plan as plain dictionaries, lists, texts and numbers; see :func:`plan_json`."""
-    written = cast("dict[str, Json]", PLAN.written(_document(plan, full, simulation)))
-    return written | {"seal": seal_of(written)}
+    document = cast("dict[str, Json]", PLAN.to_json(_document(plan, full, simulation)))
+    return document | {"seal": seal_of(document)}
 
 
-def notes(found: Iterable[Note]) -> Json:
+def notes(all_notes: Iterable[Note]) -> Json:
     """Return notes as every document has them."""
-    return _NOTES.written(tuple(found))
+    return _NOTES.to_json(tuple(all_notes))
 
 
 def _document(plan: Plan, full: bool, simulation: SimulationDocument | None) -> PlanDocument:
     draws = None if simulation is None else simulation.draws
-    group, said = plan.group, remarks(plan, draws=draws)
+    group, plan_remarks = plan.group, remarks(plan, draws=draws)
     return PlanDocument(
         format_version=FORMAT_VERSION,
         application_id=group.application_id,
@@ -66,21 +66,21 @@ def _document(plan: Plan, full: bool, simulation: SimulationDocument | None) -> 
         tasks=group.tasks,
         instances=group.instances,
         assumptions=plan.assumptions,
-        initial=_held(group, plan.initial),
+        initial=_holdings_document(group, plan.initial),
         initial_balance=plan.initial_balance,
         stopping=tuple(group.consumer_ids[consumer] for consumer in sorted(plan.stopping)),
         pauses_from_start=plan.pauses_from_start,
         rounds=tuple([_round(group, round_, full) for round_ in plan.rounds]),
-        final=_held(group, plan.final),
+        final=_holdings_document(group, plan.final),
         members=tuple(Member(*member) for member in plan.members),
         target={
             instance.process_id: TargetTasks(_task_ids(group, active), _task_ids(group, standby))
             for instance, active, standby in zip(group.instances, plan.target.active, plan.target.standby, strict=True)
         },
         summary=plan.summary,
-        warnings=said.warnings,
-        notes=said.notes,
-        next=said.next,
+        warnings=plan_remarks.warnings,
+        notes=plan_remarks.notes,
+        next=plan_remarks.next,
         verdict=plan.verdict,
         longest_pause=restored_pause(plan, draws),
         later_configs=tuple(LaterConfig(*later) for later in plan.later_configs),
@@ -94,36 +94,36 @@ def _document(plan: Plan, full: bool, simulation: SimulationDocument | None) -> 
     )
 
 
-def _round(group: Group, of: Round, full: bool) -> RoundDocument:
+def _round(group: Group, rnd: Round, full: bool) -> RoundDocument:
     return RoundDocument(
-        number=of.number,
-        generation=of.generation,
-        at_ms=of.at_ms,
-        trigger=of.trigger,
-        phases=of.phases,
-        probing_rebalance=of.probing_rebalance,
-        steps=of.steps,
-        balance=of.balance,
-        turns=of.turns,
-        follows=of.follows,
-        decided=_held(group, of.decided) if full else None,
-        assigned=_held(group, of.assigned) if full else None,
+        number=rnd.number,
+        generation=rnd.generation,
+        at_ms=rnd.at_ms,
+        trigger=rnd.trigger,
+        phases=rnd.phases,
+        probing_rebalance=rnd.probing_rebalance,
+        steps=rnd.steps,
+        balance=rnd.balance,
+        turns=rnd.turns,
+        follows=rnd.follows,
+        decided=_holdings_document(group, rnd.decided) if full else None,
+        assigned=_holdings_document(group, rnd.assigned) if full else None,
     )
 
 
-def _held(group: Group, holdings: Sequence[Holding]) -> Held:
+def _holdings_document(group: Group, holdings: Sequence[Holding]) -> Held:
     """Return what is held, per instance and within it per consumer, by role."""
     document: dict[str, InstanceHolding] = {}
     for instance, consumers in zip(group.instances, group.consumers_of, strict=True):
-        held = [holdings[consumer] for consumer in consumers]
-        together = Holding(*(tuple(sorted(sum(tasks, ()))) for tasks in zip(*held, strict=True)))
+        consumer_holdings = [holdings[consumer] for consumer in consumers]
+        instance_holding = Holding(*(tuple(sorted(sum(tasks, ()))) for tasks in zip(*consumer_holdings, strict=True)))
         by_consumer = {group.consumer_ids[c]: _by_role(group, holdings[c]) for c in consumers}
-        document[instance.process_id] = InstanceHolding(*_by_role(group, together), consumers=by_consumer)
+        document[instance.process_id] = InstanceHolding(*_by_role(group, instance_holding), consumers=by_consumer)
     return document
 
 
-def _by_role(group: Group, held: Holding) -> HeldTasks:
-    return HeldTasks(*(_task_ids(group, tasks) for tasks in held))
+def _by_role(group: Group, holding: Holding) -> HeldTasks:
+    return HeldTasks(*(_task_ids(group, tasks) for tasks in holding))
 
 
 def _task_ids(group: Group, tasks: Iterable[int]) -> tuple[str, ...]:

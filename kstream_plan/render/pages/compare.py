@@ -40,11 +40,14 @@ class Figure(NamedTuple):
 
 def compare_page(alike: Sequence[SameOutcome], *, verbose: bool = False) -> Page:
     """Return the page of the alternatives of one group; ``verbose`` adds what only experts ask."""
-    plan = alike[0].one.plan
+    plan = alike[0].alternative.plan
     view = PlanView(plan, Names(plan.group))
-    figures = [figure for figure in figures_of(alike) if any(figure.text(outcome.one) for outcome in alike)]
-    different = [figure for figure in figures if len({figure.text(outcome.one) for outcome in alike}) > 1]
-    columns, with_policy = figures if verbose or len(alike) == 1 else different, alike[0].one.kept is not None
+    figures = [figure for figure in figures_of(alike) if any(figure.text(outcome.alternative) for outcome in alike)]
+    different = [figure for figure in figures if len({figure.text(outcome.alternative) for outcome in alike}) > 1]
+    columns, with_policy = (
+        figures if verbose or len(alike) == 1 else different,
+        alike[0].alternative.keeps_policy is not None,
+    )
     return Page(
         title=_title(alike, view),
         tone=_tone(alike),
@@ -63,18 +66,18 @@ def alternative_name(outcome: SameOutcome) -> str:
 
 def axes_name(alike: Sequence[SameOutcome]) -> str:
     """Return what the alternatives differ in: ``max.warmup.replicas, assignor``."""
-    return ", ".join(change.name for change in alike[0].one.changes)
+    return ", ".join(change.name for change in alike[0].alternative.changes)
 
 
 def is_bad(alternative: Alternative) -> bool:
     """Return whether an alternative does not settle, breaks the policy, or starts tasks cold."""
-    return not alternative.settles or alternative.kept is False or alternative.figures.cold_handovers.most > 0
+    return not alternative.settles or alternative.keeps_policy is False or alternative.figures.cold_handovers.most > 0
 
 
 def figures_of(alike: Sequence[SameOutcome]) -> list[Figure]:
     """Return the rows of a comparison, for workers of Connect or for groups whose tasks have state."""
-    with_policy = any(outcome.one.kept is not None for outcome in alike)
-    rows = _OF_WORKERS if alike[0].one.plan.is_of_workers else _OF_STATE
+    with_policy = any(outcome.alternative.keeps_policy is not None for outcome in alike)
+    rows = _OF_WORKERS if alike[0].alternative.plan.is_of_workers else _OF_STATE
     return [Figure("Duration", duration_text, _balanced_ms), *rows, *([Figure("Policy", _policy)] * with_policy)]
 
 
@@ -141,8 +144,8 @@ def _figure(name: str, field: str, show: Callable[[Alternative, Range], str] = _
 
 
 def _policy(alternative: Alternative) -> str:
-    broken_rules = [rule for rule in alternative.broken if rule not in alternative.maybe_broken]
-    kinds = (("breaks ", broken_rules), ("unknown: ", alternative.maybe_broken))
+    broken_rules = [rule for rule in alternative.broken_rules if rule not in alternative.maybe_broken_rules]
+    kinds = (("breaks ", broken_rules), ("unknown: ", alternative.maybe_broken_rules))
     return "; ".join(f"{words}{', '.join(rules)}" for words, rules in kinds if rules) or "kept"
 
 
@@ -188,7 +191,7 @@ def _title(alike: Sequence[SameOutcome], view: PlanView) -> str:
 
 
 def _tone(alike: Sequence[SameOutcome]) -> Tone:
-    return "bad" if all(is_bad(outcome.one) for outcome in alike) else "plain"
+    return "bad" if all(is_bad(outcome.alternative) for outcome in alike) else "plain"
 
 
 def conclusion(alike: Sequence[SameOutcome]) -> str:
@@ -197,20 +200,28 @@ def conclusion(alike: Sequence[SameOutcome]) -> str:
         return "All alternatives come to the same." if len(alike[0].alternatives) > 1 else ""
     best = fastest(alike)
     if not best:
-        policy = " and to keep to the policy" if alike[0].one.kept is not None else ""
+        policy = " and to keep to the policy" if alike[0].alternative.keeps_policy is not None else ""
         return f"No alternative is known to settle{policy}."
     first = best[0]
-    pauses = first.one.plan.is_of_workers
-    if len({_first_figure(outcome.one) for outcome in alike}) == 1 and all(outcome.one.settles for outcome in alike):
+    pauses = first.alternative.plan.is_of_workers
+    if len({_first_figure(outcome.alternative) for outcome in alike}) == 1 and all(
+        outcome.alternative.settles for outcome in alike
+    ):
         equality = "have the same unassigned time" if pauses else "settle at the same time"
-        return f"All alternatives {equality}: {_first_figure(first.one)}."
-    is_alike = len({outcome.one.figures.balanced_ms.median for outcome in alike if outcome.one.settles}) == 1
+        return f"All alternatives {equality}: {_first_figure(first.alternative)}."
+    is_alike = (
+        len({outcome.alternative.figures.balanced_ms.median for outcome in alike if outcome.alternative.settles}) == 1
+    )
     advantage = "has the shortest unassigned time" if pauses else f"settles first{' at worst' * is_alike}"
-    policy = " of those that keep to the policy" if first.one.kept and any(o.one.kept is False for o in alike) else ""
-    parts = [f"{outcome_name(first)} {advantage}{policy}: {_first_figure(first.one)}."]
+    policy = (
+        " of those that keep to the policy"
+        if first.alternative.keeps_policy and any(o.alternative.keeps_policy is False for o in alike)
+        else ""
+    )
+    parts = [f"{outcome_name(first)} {advantage}{policy}: {_first_figure(first.alternative)}."]
     rivals = _names(best[1:])
     overlap = f"Its range of times overlaps with that of {rivals}: the random ids may decide which is faster."
-    overlap = overlap if first.one.is_random else f"{rivals} may be as fast."
+    overlap = overlap if first.alternative.is_random else f"{rivals} may be as fast."
     parts += [overlap] if len(best) > 1 else []
     parts += _in_the_same_draws(best)
     parts += _costs(first, alike)
@@ -231,9 +242,9 @@ def _names(outcomes: Sequence[SameOutcome]) -> str:
 
 def _in_the_same_draws(best: Sequence[SameOutcome]) -> Iterator[str]:
     """Yield how those whose times overlap compare with the first one in the same random simulations."""
-    first = best[0].one
+    first = best[0].alternative
     for rival in best[1:]:
-        draw_figures: DrawByDraw | None = draw_by_draw(rival.one, first)
+        draw_figures: DrawByDraw | None = draw_by_draw(rival.alternative, first)
         if draw_figures is not None:
             times = f"in {draw_figures.faster:,} of {len(first.drawn_ms):,} random simulations"
             yield f"{outcome_name(rival)} is faster than it {times} and slower in {draw_figures.slower:,}."
@@ -243,9 +254,9 @@ def _costs(best: SameOutcome, alike: Sequence[SameOutcome]) -> Iterator[str]:
     """Yield what the first alternative has more of than the first one of the others: nothing is gained for free."""
     rival = next(outcome for outcome in alike if outcome is not best)
     worse = [
-        f"{figure.name.lower()} {figure.text(best.one)}, not {figure.text(rival.one)}"
+        f"{figure.name.lower()} {figure.text(best.alternative)}, not {figure.text(rival.alternative)}"
         for figure in figures_of(alike)
-        if figure.cost is not None and _rank(figure.cost(best.one)) > _rank(figure.cost(rival.one))
+        if figure.cost is not None and _rank(figure.cost(best.alternative)) > _rank(figure.cost(rival.alternative))
     ]
     if worse:
         yield f"Its price, against {outcome_name(rival)}: {'; '.join(worse)}."
@@ -271,7 +282,9 @@ def _same(alike: Sequence[SameOutcome], figures: Sequence[Figure], different: Se
         if draws
         else []
     )
-    same = [f"{figure.name.lower()} {figure.text(alike[0].one)}" for figure in figures if figure not in different]
+    same = [
+        f"{figure.name.lower()} {figure.text(alike[0].alternative)}" for figure in figures if figure not in different
+    ]
     if same and len(alike) > 1:
         parts.append(f"The same in all: {'; '.join(same)}.")
     return " ".join(parts)
@@ -289,11 +302,11 @@ def _tables(alike: Sequence[SameOutcome], figures: Sequence[Figure]) -> Iterator
     for choice, heads in columns_by_choice.items():
         title = f"Alternatives with {settings_text([choice])}" if choice else "Alternatives"
         for start, end in pairwise(_even_parts(len(heads))):
-            head_column = Column(printable(alike[0].one.changes[axis].name), heads_columns=True)
+            head_column = Column(printable(alike[0].alternative.changes[axis].name), heads_columns=True)
             part = list(heads.items())[start:end]
             names = [printable(" or ".join(values)) for _, values in part]
             columns = (Column(name, right=True) for name in names)
-            outcomes = [alike[place].one for place, _ in part]
+            outcomes = [alike[place].alternative for place, _ in part]
             rows = (text_row(figure.name, *(_cell(figure, outcome) for outcome in outcomes)) for figure in figures)
             rows_there = {figure.name for figure in figures}
             note = " ".join(text for name, text in _LEGEND.items() if name in rows_there) * (end == len(heads))
@@ -317,7 +330,7 @@ def _cell(figure: Figure, alternative: Alternative) -> Cell:
     text = figure.text(alternative)
     bad = (
         (figure.name == "Cold starts" and alternative.figures.cold_handovers.most > 0)
-        or (figure.name == "Policy" and alternative.kept is False)
+        or (figure.name == "Policy" and alternative.keeps_policy is False)
         or (figure.name == "Duration" and not alternative.settles)
     )
     return text_cell(text, "bad" if bad else "plain")

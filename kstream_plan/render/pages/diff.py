@@ -76,7 +76,7 @@ def diffs_page(comparisons: Sequence[Comparison]) -> Page:
     def badness(comparison: Comparison) -> tuple[int, int, int, str]:
         totals = comparison.totals
         orphans, cold = totals.classes[TaskClass.ORPHANED], comparison.cold_starts[1]
-        return -cold, -orphans, -totals.moved, comparison.new.group.application_id
+        return -cold, -orphans, -totals.moved_tasks, comparison.new.group.application_id
 
     changes = sum(not comparison.empty for comparison in comparisons)
     columns = columns_of("Application", ">Instances", ">Moved", ">Cold starts", ">Unassigned")
@@ -90,7 +90,7 @@ def _application_row(comparison: Comparison) -> Row:
     return text_row(
         printable(comparison.new.group.application_id),
         arrow(*comparison.members),
-        f"{totals.moved:,} of {totals.tasks:,}",
+        f"{totals.moved_tasks:,} of {totals.tasks:,}",
         _cold_cell(comparison),
         text_cell(f"{orphans:,}" if orphans else "", "bad"),
     )
@@ -149,7 +149,7 @@ def diff_verdict(comparison: Comparison) -> str:
     if comparison.empty:
         return "Nothing changed."
     parts = [[*_moves_text(comparison)], [*_came_and_went(comparison)]]
-    moves, changes = parts if comparison.totals.moved else reversed(parts)
+    moves, changes = parts if comparison.totals.moved_tasks else reversed(parts)
     return " ".join([*moves, *changes, *_cold(comparison)])
 
 
@@ -160,15 +160,15 @@ def _nouns(comparison: Comparison, number: int) -> str:
 def _moves_text(comparison: Comparison) -> Iterator[str]:
     totals = comparison.totals
     member = "worker" if comparison.of_workers else "instance"
-    if totals.moved:
-        verb = "runs" if totals.moved == 1 else "run"
-        yield f"{totals.moved:,} of {_nouns(comparison, totals.tasks)} {verb} on another {member}."
+    if totals.moved_tasks:
+        verb = "runs" if totals.moved_tasks == 1 else "run"
+        yield f"{totals.moved_tasks:,} of {_nouns(comparison, totals.tasks)} {verb} on another {member}."
     else:
         rest = "other " * bool(comparison.orphans[0])
         yield f"No {rest}{'connector or task' if comparison.of_workers else 'task'} runs on another {member}."
-    if totals.started:
-        verb = "was" if totals.started == 1 else "were"
-        yield f"{_nouns(comparison, totals.started)} that {verb} unassigned started."
+    if totals.started_tasks:
+        verb = "was" if totals.started_tasks == 1 else "were"
+        yield f"{_nouns(comparison, totals.started_tasks)} that {verb} unassigned started."
 
 
 def _came_and_went(comparison: Comparison) -> Iterator[str]:
@@ -224,12 +224,12 @@ def _tasks_fact(comparison: Comparison) -> Fact:
     stateless = sum(
         change.kind is TaskClass.STATELESS_MOVED and change.from_ is not None for change in comparison.tasks
     )
-    with_state = totals.moved - stateless
+    with_state = totals.moved_tasks - stateless
     kinds = f" ({with_state:,} stateful, {stateless:,} stateless)" if with_state and stateless else ""
     orphans, start_next = comparison.orphans
     numbers = {
-        f"moved{kinds}": totals.moved,
-        "started": totals.started,
+        f"moved{kinds}": totals.moved_tasks,
+        "started": totals.started_tasks,
         "on another thread": classes[TaskClass.THREAD_MOVED],
         "unassigned": orphans,
         "new": classes[TaskClass.NEW],
@@ -257,11 +257,11 @@ def _cold_cell(comparison: Comparison) -> Cell:
 def _restored_fact(comparison: Comparison) -> Fact:
     """Return what was restored, as far as reports of later lags show that; else what there is to restore."""
     amount = comparison.totals.restore_records
-    label = "State of new copies" if comparison.seen else "State to restore"
+    label = "State of new copies" if comparison.is_history else "State to restore"
     if comparison.untold or amount is None:
         text = f"unknown: {comparison.gap}" if comparison.untold else "unknown number of records"
         return Fact("restored", label, text, "unknown")
-    remainder = ", restored or still to restore" * comparison.seen
+    remainder = ", restored or still to restore" * comparison.is_history
     return Fact("restored", label, f"{count(amount, 'record')}{remainder}" if amount else "none")
 
 
@@ -281,7 +281,7 @@ def _pause_fact(comparison: Comparison, names: Names) -> Fact:
         return Fact("pause", label, f"not over: {open_end}" if open_end else ("unknown" if least else "none"), tone)
     bound = "at least " if least else "about " if totals.pause_is == "estimate" else ""
     whole = f"{bound}{duration(totals.pause_ms)} summed over all {'of them' if comparison.of_workers else 'tasks'}"
-    origin = "by the times in the history" if comparison.seen else "estimated, not measured"
+    origin = "by the times in the history" if comparison.is_history else "estimated, not measured"
     parts = [f"{whole} ({origin})", *([open_end] if open_end else [])]
     worst = max(comparison.tasks, key=lambda change: change.pause_ms, default=None)
     if worst is None or not worst.pause_ms:

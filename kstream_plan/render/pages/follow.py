@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from kstream_plan.comparison.said_and_happened import GenerationPair, Likeness
 from kstream_plan.live.course import Course, RestoringCopy, Stage
 from kstream_plan.live.events import Event, EventKind
-from kstream_plan.live.placement import Moved
+from kstream_plan.live.placement import MovedTask
 from kstream_plan.model.note import Remarks
 from kstream_plan.model.times import format_time
 from kstream_plan.render.page import Cell, Fact, Page, Row, Table, Tone, columns_of, text_cell, text_row
@@ -50,10 +50,10 @@ def follow_message(event: Event) -> str:
             message = f"{names.escape(event.application_id)}: {_begin(course)}{outlook}"
         case EventKind.REBALANCE:
             assert event.pair is not None
-            is_newest = course.comparison is None or event.pair is course.comparison.seen[-1]
+            is_newest = course.comparison is None or event.pair is course.comparison.recorded_pairs[-1]
             message = f"{_rebalance(event.pair, course, names)}{_outlook(course) if is_newest else ''}"
         case EventKind.MOVED:
-            message = f"{_moves(event.moved, names)}{_outlook(course)}"
+            message = f"{_moves(event.moved_tasks, names)}{_outlook(course)}"
         case EventKind.CAUGHT_UP:
             copies = name_list([f"{names.task(copy.task_id)} on {_name(copy, names)}" for copy in event.caught_up])
             rest = f"; {count(len(course.restoring), 'copy restores', 'copies restore')}" if course.restoring else ""
@@ -100,7 +100,7 @@ def _doubts(course: Course) -> str:
     return f"Whether the group has settled is unknown: {'; '.join(course.doubts)}"
 
 
-def _moves(tasks: Sequence[Moved], names: Names) -> str:
+def _moves(tasks: Sequence[MovedTask], names: Names) -> str:
     """Return which tasks run elsewhere since the previous poll."""
     moves = [
         f"{names.task(task.task_id)} on {_instance(task.destination, names)} (was {_instance(task.source, names)})"
@@ -116,7 +116,7 @@ def _rebalance(pair: GenerationPair, course: Course, names: Names) -> str:
     if pair.likeness is Likeness.NOT_SAID:
         return f"Rebalance {pair.number:,} is not planned{f' ({trigger})' if trigger else ''}"
     late = off_by(pair.late_ms)
-    if pair.likeness.came:
+    if pair.likeness.is_as_planned:
         threads = ", on other threads" if pair.likeness is Likeness.OTHER_THREADS else ""
         return f"{place} came as planned{threads} ({', '.join(filter(None, (trigger, late)))})"
     reasons = []
@@ -136,10 +136,10 @@ def _end(course: Course) -> str:
         assert course.rest is not None
         return f"The group does not settle: {course.rest.verdict.reason}"
     if not course.is_recorded:
-        if not course.elsewhere:
+        if not course.misplaced_tasks:
             return "The group has settled, and every task runs where planned"
-        tasks = name_list([str(task.task_id) for task in course.elsewhere])
-        number = count(len(course.elsewhere), "task runs", "tasks run")
+        tasks = name_list([str(task.task_id) for task in course.misplaced_tasks])
+        number = count(len(course.misplaced_tasks), "task runs", "tasks run")
         return printable(f"The group has settled, and {number} elsewhere than planned: {tasks}")
     if course.comparison is None:
         return (
@@ -186,7 +186,7 @@ def _difference(course: Course) -> str:
 
 
 def _facts(course: Course) -> Iterator[Fact]:
-    number = 0 if course.comparison is None else len(course.comparison.seen)
+    number = 0 if course.comparison is None else len(course.comparison.recorded_pairs)
     if course.is_recorded:
         yield Fact("rebalances", "Rebalances", f"{number:,} of {len(course.plan.rounds):,} planned")
     if course.late_ms is not None:
@@ -238,10 +238,10 @@ def _tables(course: Course, names: Names) -> Iterator[Table]:
 
 
 def _came_rows(course: Course) -> Iterator[Row]:
-    pairs = () if course.comparison is None else course.comparison.seen
+    pairs = () if course.comparison is None else course.comparison.recorded_pairs
     if len(pairs) > _MOST_CAME:
         rest = pairs[:-_MOST_CAME]
-        as_planned = sum(pair.likeness.came for pair in rest)
+        as_planned = sum(pair.likeness.is_as_planned for pair in rest)
         text = f"{as_planned:,} of {len(rest):,} as planned"
         yield text_row(f"{rest[0].number}–{rest[-1].number}", "", "", "", "", text_cell(text, "dim"))
     yield from map(rebalance_row, pairs[-_MOST_CAME:])

@@ -67,16 +67,16 @@ def happened_overview(comparisons: Sequence[SaidAndHappened]) -> Page:
     """Return several applications at a glance, those that came least as planned first."""
 
     def badness(comparison: SaidAndHappened) -> tuple[int, str]:
-        return comparison.came - len(comparison.pairs), comparison.group.application_id
+        return comparison.as_planned_count - len(comparison.pairs), comparison.group.application_id
 
     alike = sum(comparison.alike for comparison in comparisons)
     columns = columns_of("Application", ">Planned", ">Happened", ">As planned", "At the end")
     rows = (
         text_row(
             printable(comparison.group.application_id),
-            f"{comparison.said:,}",
-            f"{len(comparison.seen):,}",
-            text_cell(f"{comparison.came:,}", "plain" if comparison.alike else "unknown"),
+            f"{comparison.planned_count:,}",
+            f"{len(comparison.recorded_pairs):,}",
+            text_cell(f"{comparison.as_planned_count:,}", "plain" if comparison.alike else "unknown"),
             _end(comparison),
         )
         for comparison in sorted(comparisons, key=badness)
@@ -86,7 +86,11 @@ def happened_overview(comparisons: Sequence[SaidAndHappened]) -> Page:
 
 def happened_verdict(comparison: SaidAndHappened) -> str:
     """Return how many rebalances came as planned, as the JSON has it."""
-    observations, matches, by_thread = len(comparison.seen), comparison.came, comparison.came_by_thread
+    observations, matches, by_thread = (
+        len(comparison.recorded_pairs),
+        comparison.as_planned_count,
+        comparison.as_planned_by_thread_count,
+    )
     if matches == observations:
         subject = "The only rebalance" if observations == 1 else f"All {observations:,} rebalances"
     else:
@@ -94,7 +98,11 @@ def happened_verdict(comparison: SaidAndHappened) -> str:
     text = f"{subject} came as planned"
     if matches and not comparison.plan.is_of_workers:  # which have no threads
         text += ", thread by thread" if by_thread == matches else f", {by_thread:,} of them thread by thread"
-    return f"{text}." if observations == comparison.said else f"{text}; the plan has {comparison.said:,}."
+    return (
+        f"{text}."
+        if observations == comparison.planned_count
+        else f"{text}; the plan has {comparison.planned_count:,}."
+    )
 
 
 def happened_first_difference(comparison: SaidAndHappened) -> WordedDifference | None:
@@ -126,22 +134,24 @@ def happened_first(comparison: SaidAndHappened) -> str:
 
 def _facts(comparison: SaidAndHappened, names: Names) -> Iterator[Fact]:
     planned_ms = comparison.plan.rounds[-1].at_ms if comparison.plan.rounds else 0
-    happened_ms = comparison.seen[-1].seen_ms or 0
-    yield Fact("rebalances", "Rebalances", f"{comparison.said:,} planned, {len(comparison.seen):,} happened")
+    happened_ms = comparison.recorded_pairs[-1].seen_ms or 0
+    yield Fact(
+        "rebalances", "Rebalances", f"{comparison.planned_count:,} planned, {len(comparison.recorded_pairs):,} happened"
+    )
     yield Fact("duration", "Last rebalance", f"{duration(planned_ms)} planned, {_time(happened_ms)} happened")
-    tone: Tone = "unknown" if comparison.elsewhere is None else "bad" if comparison.elsewhere else "plain"
+    tone: Tone = "unknown" if comparison.misplaced_tasks is None else "bad" if comparison.misplaced_tasks else "plain"
     value = _end(comparison)
-    if comparison.elsewhere:
-        value += f": {name_list([_difference(task, names) for task in comparison.elsewhere])}"
+    if comparison.misplaced_tasks:
+        value += f": {name_list([_difference(task, names) for task in comparison.misplaced_tasks])}"
     yield Fact("end", "At the end", value, tone)
 
 
 def _end(comparison: SaidAndHappened) -> str:
-    if comparison.elsewhere is None:
+    if comparison.misplaced_tasks is None:
         return "unknown: the history ends before the plan does"
-    if not comparison.elsewhere:
+    if not comparison.misplaced_tasks:
         return "every task runs where planned"
-    return f"{count(len(comparison.elsewhere), 'task runs', 'tasks run')} elsewhere than planned"
+    return f"{count(len(comparison.misplaced_tasks), 'task runs', 'tasks run')} elsewhere than planned"
 
 
 def _because(comparison: SaidAndHappened, first: FirstDifference, names: Names) -> str:
@@ -214,16 +224,16 @@ def _place(copy: CopyEvidence, names: Names) -> str:
 def _length(comparison: SaidAndHappened, pair: GenerationPair) -> str:
     if pair.said is None:
         reason = "" if pair.seen is None or pair.seen.trigger is None else f" ({_words(pair.seen.trigger)})"
-        return f"the plan ends after {count(comparison.said, 'rebalance')}, the group went on{reason}"
-    last = comparison.seen[-1].seen
-    if last is not None and last.settled:
+        return f"the plan ends after {count(comparison.planned_count, 'rebalance')}, the group went on{reason}"
+    last = comparison.recorded_pairs[-1].seen
+    if last is not None and last.has_settled:
         return "the group had settled, the plan goes on"
     return "the history ends before it, the plan goes on"
 
 
 def _rows(comparison: SaidAndHappened) -> Iterator[Row]:
     """Yield a row for each rebalance; those that were not seen one after the other share one."""
-    last = comparison.seen[-1]
+    last = comparison.recorded_pairs[-1]
     for number, pairs in groupby(comparison.pairs, lambda pair: 0 if pair.seen is None else pair.number):
         if number:
             yield from map(rebalance_row, pairs)
@@ -231,9 +241,9 @@ def _rows(comparison: SaidAndHappened) -> Iterator[Row]:
         not_seen = [pair.number for pair in pairs]
         times = [duration(comparison.plan.rounds[number - 1].at_ms) for number in (not_seen[0], not_seen[-1])]
         reason = f"not seen: the history ends at {_time(last.seen_ms or 0)}"
-        if not_seen[0] < comparison.seen[0].number:
+        if not_seen[0] < comparison.recorded_pairs[0].number:
             reason = "not seen: the history begins later"
-        elif last.seen is not None and last.seen.settled:
+        elif last.seen is not None and last.seen.has_settled:
             reason = "did not come: the group had settled"
         numbers = text_cell(number_range(not_seen[0], not_seen[-1]), "dim")
         yield text_row(numbers, " to ".join(dict.fromkeys(times)), "", "", "", text_cell(reason, "unknown"))

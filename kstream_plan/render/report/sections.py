@@ -90,7 +90,7 @@ def drain_section(answer: Drain | WorkersDrained) -> Section:
 
 def compare_section(alike: Sequence[SameOutcome]) -> Section:
     """Return the alternatives of one group: how long each takes, and each over time."""
-    plan = alike[0].one.plan
+    plan = alike[0].alternative.plan
     legend = (Labelled("runs", "time until the group settles"), Labelled("still", "the range of what it may be"))
     bars = Drawing(f"Duration by {axes_name(alike)}", bars_figure(list(_lengths(alike))), legend)
     timelines = (*_timelines(alike), *made_from(plan, Names(plan.group)))
@@ -130,7 +130,7 @@ def _legend(figure: Figure, words: dict[str, str]) -> tuple[Labelled, ...]:
 def _timelines(alike: Sequence[SameOutcome]) -> Iterator[Block]:
     """Yield what the instances of each alternative run over time."""
     for outcome in alike[:_MOST_TIMELINES]:
-        plan = outcome.one.plan
+        plan = outcome.alternative.plan
         if plan.rounds:
             drawing = _timeline_drawing(plan, events(plan), timeline(plan), Names(plan.group))
             title = f"{axes_name(alike)} = {alternative_name(outcome)}: tasks per instance over time"
@@ -140,6 +140,6 @@ def _timelines(alike: Sequence[SameOutcome]) -> Iterator[Block]:
 def _lengths(alike: Sequence[SameOutcome]) -> Iterator[Length]:
     """Yield how long each takes; one that does not settle has no bar, which would look short."""
     for outcome in alike:
-        ends = outcome.one.settles and outcome.one.plan.verdict.kind == "settled"
-        times = outcome.one.figures.balanced_ms if ends else (0, 0, 0)
-        yield Length(alternative_name(outcome), duration_text(outcome.one), *times)
+        ends = outcome.alternative.settles and outcome.alternative.plan.verdict.kind == "settled"
+        times = outcome.alternative.figures.balanced_ms if ends else (0, 0, 0)
+        yield Length(alternative_name(outcome), duration_text(outcome.alternative), *times)

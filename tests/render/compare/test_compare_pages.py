@@ -176,10 +176,10 @@ def test_less_safety_is_warned_of() -> None:
 
 def test_times_that_overlap_are_said_to() -> None:
     outcomes = case("grid")
-    figures = [outcome.one.figures for outcome in outcomes]
+    figures = [outcome.alternative.figures for outcome in outcomes]
     shortest = min(figure.balanced_ms.median for figure in figures)
     near = [
-        SameOutcome(outcome.alternatives, fastest=outcome.one.figures.balanced_ms.median < 2 * shortest)
+        SameOutcome(outcome.alternatives, fastest=outcome.alternative.figures.balanced_ms.median < 2 * shortest)
         for outcome in outcomes
     ]
     assert sum(item.fastest for item in near) > 1
@@ -200,8 +200,10 @@ def test_every_duration_is_that_of_the_json() -> None:
         document = json.loads(to_json(case(name)))
         balanced = [item["figures"]["balanced_ms"] for item in document["outcomes"]]
         for outcome, figure in zip(case(name), balanced, strict=True):
-            if outcome.one.settles and outcome.one.figures.rebalances.most:
-                assert duration_text(outcome.one).removeprefix("at least ").startswith(duration(figure["median"]))
+            if outcome.alternative.settles and outcome.alternative.figures.rebalances.most:
+                assert (
+                    duration_text(outcome.alternative).removeprefix("at least ").startswith(duration(figure["median"]))
+                )
 
 
 _VALUES = st.lists(st.sampled_from("abcd"), min_size=1, max_size=3, unique=True)
@@ -258,7 +260,7 @@ def test_every_alternative_has_a_column_in_the_table_of_its_other_settings() -> 
 @given(data=st.data())
 def test_tables_have_every_alternative_once(name: str, data: st.DataObject) -> None:
     outcomes = data.draw(st.permutations(case(name)))
-    axes = range(len(outcomes[0].one.changes))
+    axes = range(len(outcomes[0].alternative.changes))
     longest = max(axes, key=lambda axis: len({a.changes[axis] for o in outcomes for a in o.alternatives}))
     shown: list[str] = []
     for table in compare_page(outcomes).tables:
@@ -279,7 +281,7 @@ def test_what_differs_in_a_number_only_is_one_note() -> None:
 def test_what_is_not_told_of_all_says_of_which_it_is() -> None:
     outcomes = case("grid")
     for kind, notes in zip(("warning", "note", "assumption"), compare_remarks(outcomes)[:3], strict=True):
-        own = [remarks(outcome.one.plan)[("warning", "note", "assumption").index(kind)] for outcome in outcomes]
+        own = [remarks(outcome.alternative.plan)[("warning", "note", "assumption").index(kind)] for outcome in outcomes]
         for note in (note for note in notes if note.code not in ("safety-setting", "settings-at-once")):
             is_of_all = all(note in answer for answer in own)
             is_counted = note.message.count(" with ") >= len(outcomes)
@@ -288,8 +290,13 @@ def test_what_is_not_told_of_all_says_of_which_it_is() -> None:
 
 def test_rules_that_are_broken_stand_apart_from_those_of_which_that_is_unknown() -> None:
     alike = _nothing_follows()
-    broken = replace(alike[0].one, kept=False, broken=("max_moves", "max_duration"), maybe_broken=("max_duration",))
+    broken = replace(
+        alike[0].alternative,
+        keeps_policy=False,
+        broken_rules=("max_moves", "max_duration"),
+        maybe_broken_rules=("max_duration",),
+    )
     (policy,) = (figure for figure in figures_of([SameOutcome((broken,), False)]) if figure.name == "Policy")
     assert policy.text(broken) == "breaks max_moves; unknown: max_duration"
-    assert policy.text(replace(broken, broken=("max_duration",))) == "unknown: max_duration"
-    assert policy.text(replace(broken, broken=(), maybe_broken=())) == "kept"
+    assert policy.text(replace(broken, broken_rules=("max_duration",))) == "unknown: max_duration"
+    assert policy.text(replace(broken, broken_rules=(), maybe_broken_rules=())) == "kept"

@@ -71,7 +71,7 @@ def test_a_group_that_still_moves_is_asked_why_and_a_settled_one_is_not() -> Non
     assert [note.message for note in case.remarks.next] == ["kstream-plan why SNAPSHOT --generation 5"]
     new = case.new
     resting = tuple(held._replace(standby=(), warmup=()) for held in new.holdings)
-    settled = replace(new, holdings=resting, decided=resting)
+    settled = replace(new, holdings=resting, decided_holdings=resting)
     assert compare(case.old, settled).remarks.next == ()
     assert diff_cases.case("scale-out").remarks.next == (), "a plan has its own answer"
 
@@ -82,7 +82,7 @@ def test_what_was_seen_is_told_apart_from_an_estimate() -> None:
         (True, "State of new copies", "by the times"),
         (False, "State to restore", "estimated"),
     ):
-        facts = {fact.key: fact for fact in diff_page(replace(case, seen=seen)).facts}
+        facts = {fact.key: fact for fact in diff_page(replace(case, is_history=seen)).facts}
         assert facts["restored"].label == label
         assert origin in facts["pause"].value
 
