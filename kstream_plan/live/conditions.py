@@ -85,7 +85,7 @@ def caught_up(snapshot: Snapshot, question: Question) -> Held:
     known = KnownCopies(snapshot, at_ms, question.options.trust_ms)
     behind, unknown = list[str](), dict[str, list[str]]()
     for task, instance in copies_to_catch_up(snapshot):
-        evidence, task_id = known.at(task, instance, at_ms), str(snapshot.state.group.tasks[task].task_id)
+        evidence, task_id = known.evidence_of(task, instance, at_ms), str(snapshot.state.group.tasks[task].task_id)
         if evidence.known is Known.BEHIND:
             behind.append(task_id)
         elif evidence.known is Known.UNKNOWN:

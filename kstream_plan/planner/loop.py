@@ -196,11 +196,11 @@ class _Run:
     def go_on(self, turn: Turn, due: Due | None) -> None:
         """Let the time until the next turn pass; what is due after a change from outside gives way to it."""
         change_ms = self.outside.next_change_ms()
-        if due is None or (change_ms is not None and change_ms <= due.at_ms and not due.begun):
+        if due is None or (change_ms is not None and change_ms <= due.at_ms and not due.under_way):
             assert change_ms is not None
             due = Due(change_ms, Trigger.MANUAL)
         to_ms = self._earliest_ms(max(0, due.at_ms))
-        self.trigger, self.begun = due.trigger, due.begun
+        self.trigger, self.begun = due.trigger, due.under_way
         self._pass(turn, to_ms)
         self.take_in(self.outside.due(to_ms))
 
@@ -289,7 +289,7 @@ class _Run:
             running = self.balance = self.balance or RunningBalance(group)
         if of_instances is None:
             of_instances = _by_instance(group, turn.decided)
-        return self.everyone.balance(group, running.of(Holdings.of(group, of_instances)))
+        return self.everyone.balance(group, running.balance_after(Holdings.of(group, of_instances)))
 
     def _close_round(self) -> None:
         """Add the members' turns to the last round."""
@@ -335,12 +335,12 @@ class _Run:
     def _regroup(self, change: GroupChange) -> None:
         old = self.state.group
         group = self.everyone.same_or(Group.of(old.application_id, list(old.tasks), list(change.members)))
-        for process_id, stopped_at_ms in change.left:
+        for process_id, stopped_at_ms in change.departures:
             instance, produced = old.instance_index[process_id], self.outside.produced
             self.disks[process_id] = disk_of(self.state, instance, stopped_at_ms, self.at_ms, produced)
         disks = {
             arrival.instance.process_id: left_of(self.disks.pop(arrival.disk_of, ()), group, arrival)
-            for arrival in change.joined
+            for arrival in change.arrivals
             if arrival.disk_of is not None
         }
         taking = TakingIn(

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from kstream_plan.model import Group, Holding, WorkId
 from kstream_plan.model.holding_changes import Change, apart_from_stateless, changed_holdings
 from kstream_plan.plans.levels import Level, levels_of, summed
-from kstream_plan.plans.loads import after, at_first
+from kstream_plan.plans.loads import after_each_round, at_first
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.restore_times import cold_restoring_ms, restored_at_ms
 from kstream_plan.plans.standstills import Pause, moments
@@ -374,7 +374,7 @@ def _dealt(plan: Plan, from_ms: int) -> list[tuple[int, Sequence[int]]]:
     """Return how many tasks every instance runs from when on, where no task has state."""
     return [
         (from_ms, at_first(plan)),
-        *zip((rnd.ends_ms for rnd in plan.rounds), after(plan), strict=True),
+        *zip((rnd.ends_ms for rnd in plan.rounds), after_each_round(plan), strict=True),
     ]
 
 

@@ -83,11 +83,11 @@ def test_it_knows_which_it_was_told() -> None:
     asked: list[int] = []
     log, result = _log(len(ROUNDS), asked), _log(len(ROUNDS))
     last = len(ROUNDS) - 1
-    assert [log.is_told(number) for number in range(len(ROUNDS))] == [False] * last + [True]
+    assert [log.was_current(number) for number in range(len(ROUNDS))] == [False] * last + [True]
     log.close()
     result.close()
-    assert log.is_told(last)
-    assert not result.is_told(last)
+    assert log.was_current(last)
+    assert not result.was_current(last)
     assert (log.held_before(0), log.held_before(2)) == (FIRST, OUTCOMES[1].assigned)
 
 

@@ -13,7 +13,7 @@ from kstream_plan.model import Rates, Snapshot
 from kstream_plan.model.scenario import Join, Return, Scenario, Stop
 from kstream_plan.plans import HandOver, Plan, Promote, Role
 from kstream_plan.plans.levels import Level, level_at, summed
-from kstream_plan.plans.loads import after, at_first
+from kstream_plan.plans.loads import after_each_round, at_first
 from kstream_plan.plans.timeline import Doing, timeline
 from kstream_plan.simulation.one_plan import plan, plan_checked
 from tests.helpers import learner_cases, plan_cases, report_cases, simulation_cases
@@ -76,7 +76,7 @@ def says_what_the_rounds_say(plan: Plan) -> None:
         for place, number in enumerate(at_first(plan))
     ]
     last_at = {at_ms: place for place, at_ms in enumerate(plan.in_effect_ms)}
-    runs = list(after(plan))
+    runs = list(after_each_round(plan))
     warming = counted(plan, Role.WARMUP)
     for at_ms, place in last_at.items():
         away = {outage.process_id for outage in plan.outages if outage.from_ms <= at_ms < outage.to_ms}

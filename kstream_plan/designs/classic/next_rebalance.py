@@ -67,7 +67,7 @@ def next_rebalance(
         if not transition.waiting and not told:
             everyone_at_once = clock == SOONEST  # for whom the tasks are revoked is not known: it may be the others
         after_ms = clock.at_once_ms if everyone_at_once else int(clock.heartbeat * config.heartbeat_interval_ms)
-        return Due(turn.at_ms + after_ms, Trigger.FOLLOW_UP, begun=True)
+        return Due(turn.at_ms + after_ms, Trigger.FOLLOW_UP, under_way=True)
     if turn.probing_rebalance:
         return Due(turn.at_ms + every_ms + tick_ms, Trigger.PROBING)
     return None

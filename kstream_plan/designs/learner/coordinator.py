@@ -197,11 +197,13 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         """Let members come and go; who announces that it leaves, or is a static member, stays one until it is empty."""
         self._config, self._previous = taking.config, None
         memory, change = remembered_of(state), taking.change
-        back = [one for one in change.joined if one.instance.process_id in memory.going]
+        back = [one for one in change.arrivals if one.instance.process_id in memory.going]
         leaves = isinstance(change.event, Leave)
         announces = isinstance(change.event, Leave) and change.event.announced
         kept = [
-            one for one in change.left if announces or (not leaves and _instance(state.group, one.process_id).is_static)
+            one
+            for one in change.departures
+            if announces or (not leaves and _instance(state.group, one.process_id).is_static)
         ]
         memory = memory.without([one.instance.process_id for one in back])
         if announces:
@@ -210,15 +212,15 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
             memory = replace(memory, absent=(*memory.absent, *((one.process_id, one.stopped_at_ms) for one in kept)))
         change = replace(
             change,
-            left=tuple(one for one in change.left if one not in kept),
-            joined=tuple(one for one in change.joined if one not in back),
+            departures=tuple(one for one in change.departures if one not in kept),
+            arrivals=tuple(one for one in change.arrivals if one not in back),
         )
         staying = [of for of in state.group.instances if of.process_id in memory.going]
         members = {of.process_id: of for of in (*staying, *taking.group.instances)}
         group = taking.group
         if len(members) > len(group.instances):
             group = Group.of(group.application_id, list(group.tasks), list(members.values()))
-        arrived = {one.instance.process_id for one in change.joined}
+        arrived = {one.instance.process_id for one in change.arrivals}
         brought = {process_id: disk for process_id, disk in taking.disks.items() if process_id in arrived}
         taking = replace(taking, change=change, group=group, disks=brought)
         found, steps = taken_in(replace(state, memory=memory), taking)

@@ -190,7 +190,7 @@ class StreamsCoordinator(Coordinator[Turn]):
         found, steps = super().take_in(state, taking)
         play, change = playing_of(state), taking.change
         broker, beats = play.broker.copied(), dict(play.beats)
-        gone = {left.process_id for left in change.left}
+        gone = {left.process_id for left in change.departures}
         stay = {of for of, process in _members(taking.group) if process not in gone}
         for member_id in [of for of in broker.table.order() if of not in stay]:
             broker.leave(taking.at_ms, member_id)
@@ -203,7 +203,7 @@ class StreamsCoordinator(Coordinator[Turn]):
             self._config = taking.config
             if before != broker.settings.num_standby_replicas:
                 broker.ask()
-        back = {arrival.instance.process_id for arrival in change.joined}
+        back = {arrival.instance.process_id for arrival in change.arrivals}
         away = {of.member_id for of in play.fenced if of.process_id not in back}
         joining = tuple(
             (of, process, _brought(found, process, broker))

@@ -24,7 +24,7 @@ class _Entry(NamedTuple):
     @property
     def begins(self) -> bool:
         """Whether it is known what is held before, without a replay."""
-        return self.number == 0 or self.log.is_told(self.number - 1)
+        return self.number == 0 or self.log.was_current(self.number - 1)
 
     def follows(self, other: _Entry) -> bool:
         """Tell whether it comes next in the same log."""
@@ -44,7 +44,7 @@ def made_of_steps(plan: Plan, *, apart: bool) -> Iterator[range]:
             stretch = []
         if entry is not None and (stretch or entry.begins):
             stretch.append(entry)
-            if entry.log.is_told(entry.number):
+            if entry.log.was_current(entry.number):
                 if _goes_on(plan, stretch[0], apart=apart):
                     yield range(stretch[0].round_index, index + 1)
                 stretch = []

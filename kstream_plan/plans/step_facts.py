@@ -1,4 +1,4 @@
-"""What the steps of a plan tell of single tasks, by the indices of its group."""
+"""The facts that the steps of a plan state about single tasks, by the indices of its group."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from kstream_plan.plans.steps import (
     ThreadMove,
 )
 
-#: The steps that tell what starts, moves and is copied, and those that do where a warm-up begins or ends.
-TOLD = (HandOver, Promote, ThreadMove, Place, Drop, Demote, KeepTemporary)
-_KINDS = tuple(map(KINDS.index, TOLD))
+#: The steps that start, move or copy a task, and those with which a warm-up begins or ends.
+STEP_KINDS = (HandOver, Promote, ThreadMove, Place, Drop, Demote, KeepTemporary)
+_KINDS = tuple(map(KINDS.index, STEP_KINDS))
 
 
-class Told(NamedTuple):
+class StepFacts(NamedTuple):
     """What happens to a task: the number of the kind of step, and by index the task and the ``instance``.
 
     ``role`` is the number of the role that it has there then, or of the one that ends (:data:`DROP`). ``is_new``: there
-    is no former seat. Of a step that may have records to restore it is told whether it starts from a copy that is
-    ``caught_up``, how many ``records``, and if ``is_anew`` (:func:`~kstream_plan.plans.steps.restores_anew`).
+    is no former seat. A step that may have records to restore has ``caught_up`` (the state of the copy that it starts
+    from), the number of ``records``, and ``is_anew`` (:func:`~kstream_plan.plans.steps.restores_anew`).
     """
 
     kind: int
@@ -49,8 +49,8 @@ class Told(NamedTuple):
     is_anew: bool
 
 
-def told(plan: Plan, *, apart: bool) -> Iterator[list[Told]]:
-    """Yield what each round of a plan tells; ``apart``: without the stateless tasks, if these are numbers."""
+def step_facts(plan: Plan, *, apart: bool) -> Iterator[list[StepFacts]]:
+    """Yield the facts of each round of a plan; ``apart``: without the stateless tasks, if these are numbers."""
     import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
 
     rows_of_rounds = [rnd.steps.rows if apart else rnd.steps.every_row for rnd in plan.rounds]
@@ -59,19 +59,19 @@ def told(plan: Plan, *, apart: bool) -> Iterator[list[Told]]:
         np.array(plan.group.end_offset_sums, np.int64),
     )
     for all_rows, number, rounds in in_batches(rows_of_rounds):
-        which = are(all_rows["kind"], *_KINDS)
-        rows = all_rows[which]
-        from_, to, is_drop = rows["from_consumer"], rows["to_consumer"], rows["kind"] == DROP
+        is_step_kind = are(all_rows["kind"], *_KINDS)
+        rows = all_rows[is_step_kind]
+        from_consumer, to_consumer, is_drop = rows["from_consumer"], rows["to_consumer"], rows["kind"] == DROP
         columns = (
             rows["kind"],
             rows["task"],
-            instance_of[np.where(is_drop, from_, to)],
+            instance_of[np.where(is_drop, from_consumer, to_consumer)],
             np.where(is_drop, rows["from_role"], rows["to_role"]),
-            from_ == NO_SEAT,
+            from_consumer == NO_SEAT,
             rows["caught_up"] != 0,
         )
-        records = (None if of == NOT_KNOWN else of for of in rows["restore_records"].tolist())
+        records = (None if number == NOT_KNOWN else number for number in rows["restore_records"].tolist())
         is_anew = anew(rows, end_offset_sums).tolist()
-        found = map(Told, *(column.tolist() for column in columns), records, is_anew)
-        for number_of_steps in np.bincount(number[which], minlength=rounds).tolist():
-            yield list(islice(found, number_of_steps))
+        facts = map(StepFacts, *(column.tolist() for column in columns), records, is_anew)
+        for number_of_steps in np.bincount(number[is_step_kind], minlength=rounds).tolist():
+            yield list(islice(facts, number_of_steps))
