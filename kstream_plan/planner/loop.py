@@ -159,9 +159,12 @@ class _Run:
         if turn.silent:
             return self.coordinator.next(turn, partial(self.outside.ahead, self.at_ms))
         self.coordinator.took(turn)
-        rates, steps = self.outside.rates_from(self.at_ms), RoundSteps.of(self.maker, turn.steps, turn.stateless)
+        rates, steps = (
+            self.outside.rates_from(self.at_ms),
+            RoundSteps.from_steps(self.maker, turn.steps, turn.stateless),
+        )
         if turn.members:
-            steps = RoundSteps.of(steps.maker, turn.members).before(steps)
+            steps = RoundSteps.from_steps(steps.maker, turn.members).followed_by(steps)
         self.restored.add(self.at_ms, turn.state.group, rates, steps)
         self.members.clear()
         if turn.member is not None and self.rounds:
@@ -185,7 +188,7 @@ class _Run:
     def follow(self, before: Turn) -> None:
         """Begin with what follows from the turn before the plan; a turn of its own comes now if nothing does."""
         self.at_ms = before.at_ms
-        steps = RoundSteps.of(self.maker, before.steps)
+        steps = RoundSteps.from_steps(self.maker, before.steps)
         self.restored.add(self.at_ms, before.state.group, self.outside.rates, steps)
         self.restored.begin(steps)
         due = self.coordinator.next(before, partial(self.outside.ahead, self.at_ms))
@@ -303,7 +306,7 @@ class _Run:
         last, reached = self.turns[-1][0], {*rnd.phases}.union(*(turn.phases for turn, _ in self.turns))
         self.rounds[-1] = replace(
             rnd,
-            steps=RoundSteps.joined(parts),
+            steps=RoundSteps.concatenate(parts),
             turns=tuple(turns),
             phases=tuple(phase for phase in Phase if phase in reached),
             balance=self._balance(last, RunningBalance(last.state.group)),

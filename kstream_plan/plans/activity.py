@@ -179,7 +179,7 @@ def events(plan: Plan) -> list[Activity]:
         if apart and round_.stateless is not None:
             hops = round_.stateless.hops()
             event.stateless += hops
-            event.threads += len(round_.stateless.started) - hops
+            event.threads += len(round_.stateless.started_places) - hops
         followed.add(round_, steps, event)
         if len(event.rounds) == 1:
             event.resized = _is_resized(plan, event)

@@ -41,8 +41,8 @@ class HoldingsLog:
         number = len(self._rounds)
         self._rounds.append(steps)
         return (
-            LoggedHoldings(self, number, "decided", warmups),
-            LoggedHoldings(self, number, "assigned", warmups + temporary),
+            LoggedHoldings(self, number, "decision", warmups),
+            LoggedHoldings(self, number, "assignment", warmups + temporary),
         )
 
     def close(self) -> None:
@@ -65,7 +65,7 @@ class HoldingsLog:
 
     def held_before(self, number: int) -> Sequence[Holding]:
         """Return what is held before a round, by consumer."""
-        return self.outcome(number - 1).assigned if number else self._initial
+        return self.outcome(number - 1).assignment if number else self._initial
 
     def steps_of(self, number: int) -> RoundSteps:
         """Return the steps of a round."""
@@ -97,7 +97,7 @@ class HoldingsLog:
         return self._outcomes[number]
 
     def _begin_after(self, start_round: int) -> None:
-        holdings = self._initial if start_round < 0 else self._outcomes[start_round].assigned
+        holdings = self._initial if start_round < 0 else self._outcomes[start_round].assignment
         self._replay, self._replayed = replay(self.group, holdings, _rows_after(self._rounds, start_round)), start_round
 
 
@@ -106,16 +106,18 @@ class LoggedHoldings(LazyHoldings):
 
     __slots__ = ("field", "log", "number")
 
-    def __init__(self, log: HoldingsLog, number: int, field: Literal["decided", "assigned"], extra_copies: int) -> None:
+    def __init__(
+        self, log: HoldingsLog, number: int, field: Literal["decision", "assignment"], extra_copies: int
+    ) -> None:
         super().__init__(len(log.group.consumer_ids), partial(_holdings_of, log, number, field), extra_copies)
         self.log = log
         self.number = number
         self.field = field
 
 
-def _holdings_of(log: HoldingsLog, number: int, field: Literal["decided", "assigned"]) -> tuple[Holding, ...]:
+def _holdings_of(log: HoldingsLog, number: int, field: Literal["decision", "assignment"]) -> tuple[Holding, ...]:
     outcome = log.outcome(number)
-    return outcome.decided if field == "decided" else outcome.assigned
+    return outcome.decision if field == "decision" else outcome.assignment
 
 
 def _rows_after(rounds: Sequence[RoundSteps], number: int) -> Iterator[RoundSteps]:

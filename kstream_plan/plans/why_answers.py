@@ -276,11 +276,11 @@ class Why:
             of_rate = (note for note in plan_notes.assumptions if note.code == "no-restore-rate")
             plan_notes = plan_notes._replace(assumptions=tuple(of_rate) if self.goes_by_rates else ())
         if not self.plan.rounds:
-            kept = tuple(note for note in plan_notes.assumptions if note.code not in _OF_ROUNDS)
-            plan_notes = plan_notes._replace(assumptions=kept)
+            remaining_notes = tuple(note for note in plan_notes.assumptions if note.code not in _OF_ROUNDS)
+            plan_notes = plan_notes._replace(assumptions=remaining_notes)
         same = Note("as-decided", "The decision, made again, is the same for every instance")
-        other = Note("not-as-decided", "The decision, made again, differs from what was decided; so may the rest")
-        made_again = {None: (), True: (same,), False: (other,)}[self.as_decided]
+        differs = Note("not-as-decided", "The decision, made again, differs from what was decided; so may the rest")
+        made_again = {None: (), True: (same,), False: (differs,)}[self.as_decided]
         warnings, notes = plan_notes.warnings, plan_notes.notes
         if self.as_decided is False:
             warnings = (*made_again, *warnings)

@@ -132,7 +132,7 @@ def _goes_on(name: str, rule: Rule, subject: MeasuredPlan) -> bool:
         return False
     if verdict.kind in ("cyclic", "unfinished"):
         return True
-    stuck = verdict.kind == "stuck" or (subject.draws is not None and subject.draws.unsettled > 0)
+    stuck = verdict.kind == "stuck" or (subject.draws is not None and subject.draws.unsettled_draws > 0)
     return stuck and name in _OF_EVERY_PROBE
 
 

@@ -79,7 +79,7 @@ def test_a_plan_that_does_not_settle_is_no_and_draws_that_do_not_are_unknown() -
     assert checked(likely("never-ready")).answer is Answer.NO
     some = OverDraws(10, 3, {"must_settle": 0})
     assert checked(likely(), some).answer is Answer.UNKNOWN
-    assert checked(likely(), some._replace(unsettled=0, worst={"must_settle": 1})).answer is Answer.YES
+    assert checked(likely(), some._replace(unsettled_draws=0, worst={"must_settle": 1})).answer is Answer.YES
 
 
 @pytest.mark.parametrize("rule", ["max_pause_per_task", "max_pause_per_handover", "max_pause_in_all"])

@@ -140,7 +140,7 @@ def test_who_probes_for_ever_keeps_to_no_limit_of_time() -> None:
     standard = Standard(Policy({"must_settle": Limit(False), **limits}), NOW)
     drawn = check_plan(made, standard, draws=some)
     assert {one.rule for one in drawn.of(Status.ERROR)} == {"max_duration", "max_rebalances"}
-    assert not check_plan(made, standard, draws=some._replace(unsettled=0)).of(Status.ERROR)
+    assert not check_plan(made, standard, draws=some._replace(unsettled_draws=0)).of(Status.ERROR)
 
 
 def test_guards_are_about_what_a_plan_that_was_cut_was_made_from() -> None:

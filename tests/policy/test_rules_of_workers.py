@@ -135,7 +135,7 @@ def test_a_shorter_delay_cures_and_is_measured() -> None:
 
 
 def test_of_draws_that_were_saved_before_there_was_the_rule_nothing_is_known() -> None:
-    draws = OverDraws(worst={"max_pause_per_task": 300_000}, number=7, unsettled=0)
+    draws = OverDraws(worst={"max_pause_per_task": 300_000}, number=7, unsettled_draws=0)
     found = checked(draws=draws, max_pause_in_all=10**9, max_pause_per_task=10**9)
     (finding,) = found.of(Status.ERROR)
     assert (finding.rule, finding.measured) == ("max_pause_in_all", None)

@@ -165,7 +165,7 @@ class TestBacklog:
 
         def disk_after(elapsed_ms: int) -> Disk:
             spans = [Span(outside.rates, elapsed_ms, frozenset([0]))]
-            waiting = Restoring(state.group, dict(enumerate(state.copies))).over(spans).waiting
+            waiting = Restoring(state.group, dict(enumerate(state.copies))).restore(spans).backlog
             return disk_of(replace(state, waiting=waiting), 0, 0, elapsed_ms, outside.produced)
 
         soon, late = disk_after(away_ms), disk_after(away_ms + longer_ms)

@@ -327,4 +327,4 @@ def _instance(group: Group, process_id: str) -> Instance:
 def _without_absent(spans: Sequence[Span], group: Group, memory: Remembered) -> Sequence[Span]:
     """Let those stand still that have not come back."""
     absent = frozenset(group.instance_index[of] for of, _ in memory.absent if of in group.instance_index)
-    return [span._replace(stopped=span.stopped | absent) for span in spans] if absent else spans
+    return [span._replace(stopped_instances=span.stopped_instances | absent) for span in spans] if absent else spans

@@ -74,11 +74,11 @@ def restored(
     ``copies`` are in place of the state's.
     """
     before = restless(state, copies, spans)
-    after = Restoring(state.group, before, state.waiting).over(spans)
+    after = Restoring(state.group, before, state.waiting).restore(spans)
     copies_after = {
         task: tuple([_later(state.group, task, copy, after) for copy in of_task]) for task, of_task in before.items()
     }
-    return copies_after, after.waiting
+    return copies_after, after.backlog
 
 
 def restless(state: GroupState, copies: Copies, spans: Sequence[Span] = ()) -> Copies:
@@ -116,8 +116,12 @@ def next_ready_ms(
 
     @cache
     def ready(to_ms: int) -> list[Seat]:
-        after = restoring.over(ahead(to_ms), tasks=learned)
-        return [seat for seat, lag in lags.items() if after.left(*seat) <= limit and after.known(seat[1], lag)]
+        after = restoring.restore(ahead(to_ms), tasks=learned)
+        return [
+            seat
+            for seat, lag in lags.items()
+            if after.remaining_records(*seat) <= limit and after.is_duration_known(seat[1], lag)
+        ]
 
     low_ms, high_ms = _around(lambda ms: bool(ready(ms)), at_ms, after_ms)
     if high_ms is None:
@@ -207,10 +211,10 @@ def _placed(state: GroupState, task: int, seats: Mapping[int, tuple[int, bool] |
 def _later(group: Group, task: int, copy: Copy, after: Restored) -> Copy:
     remaining, consumer = copy.remaining, copy.consumer
     if consumer is None:
-        remaining = min(remaining + after.written(task, copy.instance), group.end_offset_sums[task])
+        remaining = min(remaining + after.written_records(task, copy.instance), group.end_offset_sums[task])
         return copy._replace(lag=remaining if copy.lag is not None and copy.lag >= 0 else copy.lag, remaining=remaining)
-    if after.known(copy.instance, remaining):
-        remaining = after.left(task, copy.instance)
+    if after.is_duration_known(copy.instance, remaining):
+        remaining = after.remaining_records(task, copy.instance)
     lag = LATEST if copy.active and not remaining else remaining
     if (lag, remaining) == (copy.lag, copy.remaining) and copy.reporters == (consumer,):
         return copy

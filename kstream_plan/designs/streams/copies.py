@@ -131,25 +131,27 @@ def later(
     if not tasks:
         return state
     moving = {task: state.copies[task] for task in sorted(tasks)}
-    restored = Restoring(group, moving, state.waiting).over(spans, reported_in)
+    restored = Restoring(group, moving, state.waiting).restore(spans, reported_in)
     for task, copies in moving.items():
         found = []
         for copy in copies:
             if copy.consumer is None:
                 if copy.lost_at_ms is not None and to_ms - copy.lost_at_ms > cleanup_ms:
                     continue
-                behind = min(copy.remaining + restored.written(task, copy.instance), group.tasks[task].end_offset_sum)
+                behind = min(
+                    copy.remaining + restored.written_records(task, copy.instance), group.tasks[task].end_offset_sum
+                )
                 found.append(copy._replace(remaining=behind))
-            elif restored.known(copy.instance, copy.remaining):
-                found.append(copy._replace(remaining=restored.left(task, copy.instance)))
+            elif restored.is_duration_known(copy.instance, copy.remaining):
+                found.append(copy._replace(remaining=restored.remaining_records(task, copy.instance)))
             else:
                 found.append(copy)
         if tuple(found) != copies:
             changed[task] = tuple(found)
-    if not changed and restored.waiting == state.waiting:
+    if not changed and restored.backlog == state.waiting:
         return state
     after = tuple(changed.get(task, of_task) for task, of_task in enumerate(state.copies))
-    return replace(state, copies=after, waiting=restored.waiting)
+    return replace(state, copies=after, waiting=restored.backlog)
 
 
 def to_restore(group: Group, copies: Sequence[Copy], task: int, instance: int) -> int | None:

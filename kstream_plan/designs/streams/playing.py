@@ -153,7 +153,7 @@ class StreamsCoordinator(Coordinator[Turn]):
             at_ms = max(at_ms, turn.at_ms)
             instance = group.instance_index[play.broker.members[member_id].process_id]
             for _ in range(_LONGEST_SILENCE):
-                if instance not in ahead(at_ms + 1)[-1].stopped:
+                if instance not in ahead(at_ms + 1)[-1].stopped_instances:
                     break
                 at_ms += interval_ms
             return at_ms
@@ -172,10 +172,10 @@ class StreamsCoordinator(Coordinator[Turn]):
         """Return the group as the next turn finds it."""
         at_ms = lapse.from_ms
         for span in lapse.spans:
-            rate_of = _rate_of(turn.state.group, span.rates, span.stopped)
+            rate_of = _rate_of(turn.state.group, span.rates, span.stopped_instances)
             self._cold.restore(at_ms, at_ms + span.elapsed_ms, rate_of)
             at_ms += span.elapsed_ms
-        group, stopped = turn.state.group, lapse.spans[-1].stopped
+        group, stopped = turn.state.group, lapse.spans[-1].stopped_instances
         play = replace(playing_of(turn.state), stopped=tuple(group.instances[i].process_id for i in sorted(stopped)))
         state = replace(turn.state, generation=turn.generation, at_ms=turn.at_ms, memory=play)
         return self._later(state, lapse, {})

@@ -263,7 +263,7 @@ def _rounds(document: PlanDocument, group: Group, initial: tuple[Holding, ...]) 
     for of in document.rounds:
         place = f"[{len(rounds)}]"
         try:
-            steps.append(RoundSteps.of(maker, of.steps))
+            steps.append(RoundSteps.from_steps(maker, of.steps))
             outcome = next(outcomes)
         except ValueError as error:
             raise WrongValueError(f"do not fit what is held: {error}", ".steps", place, ".rounds") from None
@@ -293,15 +293,15 @@ def _round(of: RoundDocument, steps: RoundSteps, outcome: Outcome) -> Round:
         balance=of.balance,
         turns=of.turns,
         follows=of.follows,
-        decided=outcome.decided,
-        assigned=outcome.assigned,
+        decided=outcome.decision,
+        assigned=outcome.assignment,
     )
 
 
 def _check_outcome(of: RoundDocument, outcome: Outcome, group: Group, place: str) -> None:
     for name, held, holdings in (
-        (".decided", of.decided, outcome.decided),
-        (".assigned", of.assigned, outcome.assigned),
+        (".decided", of.decided, outcome.decision),
+        (".assigned", of.assigned, outcome.assignment),
     ):
         if held is not None and _holdings(held, group, name, place, ".rounds") != holdings:
             raise WrongValueError("is not what the steps lead to", name, place, ".rounds")

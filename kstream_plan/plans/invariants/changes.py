@@ -30,7 +30,7 @@ from kstream_plan.plans.step_rows import (
     Numbers,
     Rows,
     are,
-    joined,
+    concatenate,
 )
 
 #: About as many steps are checked at once, so that memory is not filled.
@@ -176,7 +176,7 @@ class CopyChanges:
         moments = [(index, rows) for index, rnd in enumerate(part.rounds) for rows in _moments(rnd, apart=apart)]
         #: by moment: its round
         self.round_of: Numbers = np.array([index for index, _ in moments], np.int64)
-        rows, moment = joined([of_moment for _, of_moment in moments])
+        rows, moment = concatenate([of_moment for _, of_moment in moments])
         if apart:
             stateful = np.array([*copies.group.stateful_flags, True])[rows["task"]]
             rows, moment = rows[stateful], moment[stateful]

@@ -89,7 +89,7 @@ def _is_stateless(group: Group) -> Mask:
 
 def _about(rnd: Round, is_stateless: Mask) -> list[Step]:
     """Return the steps that are about stateless tasks, apart from those that are numbers."""
-    return [*rnd.steps.where(is_stateless[rnd.steps.rows["task"]])]
+    return [*rnd.steps.steps_of(is_stateless[rnd.steps.rows["task"]])]
 
 
 def _revokes_what_stopped(

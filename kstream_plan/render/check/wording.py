@@ -132,8 +132,8 @@ def _at_worst(plan: Plan, draws: OverDraws) -> Iterator[str]:
     units = {"max_moves": ("moves", "moves"), "max_cold_handovers": ("cold starts", "cold_handovers")}
     if plan.is_of_workers:
         units = {"max_moves": ("moves", "moves"), "max_paused_tasks_at_once": ("at once", "paused_tasks_at_once")}
-    if draws.unsettled:
-        yield f"{draws.unsettled:,} do not settle"
+    if draws.unsettled_draws:
+        yield f"{draws.unsettled_draws:,} do not settle"
     if (worst_ms := draws.worst.get("max_duration")) is not None and worst_ms > by_ms:
         yield f"{'all tasks run after ' if streams else ''}about {duration(worst_ms)}"
     for rule, (unit, figure) in units.items():

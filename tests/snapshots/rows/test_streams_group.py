@@ -161,7 +161,7 @@ def test_what_is_unknown_of_a_group_that_contradicts_itself_is_told_rule_by_rule
 
 def test_other_draws_make_nothing_known_of_a_group_that_contradicts_itself() -> None:
     result = plan_checked(group(held("0_0", target={"active": ["0_0", "0_1"]}), _WELL))
-    draws = OverDraws(worst={**measured(result), "distinct_tag_values zone": 2}, number=3, unsettled=0)
+    draws = OverDraws(worst={**measured(result), "distinct_tag_values zone": 2}, number=3, unsettled_draws=0)
     limits = Policy({name: Limit(value) for name, value in _OF_THE_END.items()})
     found = check_plan(result, Standard(limits, _NOW), draws=draws)
     answers = {(one.status, one.measured) for one in found.findings if one.rule in _OF_THE_END}
