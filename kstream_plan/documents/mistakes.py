@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Self, TypeVar
 
-from kstream_plan.errors import KstreamPlanError, together
+from kstream_plan.errors import KstreamPlanError, merge_errors
 
 _Item = TypeVar("_Item")
 _Value = TypeVar("_Value")
@@ -34,7 +34,7 @@ class Mistakes:
             self.tell()
         elif isinstance(raised, KstreamPlanError) and raised not in self._found:
             self._found.append(raised)
-            raise together(self._found) from None
+            raise merge_errors(self._found) from None
 
     @property
     def flawless(self) -> bool:
@@ -54,7 +54,7 @@ class Mistakes:
     def tell(self) -> None:
         """Raise what was noted as one error, if anything was."""
         if self._found:
-            raise together(self._found)
+            raise merge_errors(self._found)
 
     def read(self, read: Callable[[], _Value], otherwise: _Other) -> _Value | _Other:
         """Return what is read; if that is a mistake, ``otherwise``, which nobody gets to see."""

@@ -513,7 +513,7 @@ def test_what_is_restored_is_unknown_where_it_may_be() -> None:
     limit = Limit(10**15)
     found = check_plan(result, Standard(Policy({"max_restored_records": limit}), datetime.now(UTC)))
     [finding] = [finding for finding in found.findings if finding.rule == "max_restored_records"]
-    assert finding.measured is None
+    assert finding.value is None
     assert finding.status is Status.ERROR
 
 
