@@ -144,4 +144,4 @@ def _joining_later(rounds: Sequence[Round]) -> set[str]:
     for place, rnd in enumerate(rounds):
         for step in rnd.member_steps:
             joins_later.setdefault(step.process_id, place > 0 and isinstance(step, MemberJoined))
-    return {process_id for process_id, later in joins_later.items() if later}
+    return {process_id for process_id, is_later in joins_later.items() if is_later}

@@ -87,17 +87,17 @@ def busiest_changes(plan: Plan) -> list[tuple[int, int]]:
 
 def _changes(plan: Plan) -> Iterator[tuple[tuple[int, ...], int]]:
     """Yield what every instance runs, from when on, wherever the busiest one runs another load than before."""
-    last, folds = busiest_first(plan), not plan.is_of_workers
+    previous_load, folds = busiest_first(plan), not plan.is_of_workers
     times_ms = [rnd.at_ms for rnd in plan.rounds] if folds else plan.in_effect_ms
     for index, loads_then in enumerate(after_each_round(plan)):
         load = max(loads_then, default=0)
         follows = index + 1 < len(plan.rounds) and plan.rounds[index + 1].trigger is Trigger.FOLLOW_UP
-        if load != last and not (folds and follows):
+        if load != previous_load and not (folds and follows):
             start = index
             while folds and start > 0 and plan.rounds[start].trigger is Trigger.FOLLOW_UP:
                 start -= 1
             yield loads_then, times_ms[start]
-            last = load
+            previous_load = load
 
 
 class Busiest(NamedTuple):
@@ -128,8 +128,8 @@ def busiest(plan: Plan, since_ms: int = 0) -> Busiest:
 
 def relief_ms(plan: Plan) -> int | None:
     """Return when the busiest instance runs less than at first, ``None`` if it never does."""
-    now = busiest_first(plan)
-    return next((at_ms for load, at_ms in busiest_changes(plan) if load < now), None)
+    first_load = busiest_first(plan)
+    return next((at_ms for load, at_ms in busiest_changes(plan) if load < first_load), None)
 
 
 def without_owner(plan: Plan) -> int:
@@ -140,7 +140,8 @@ def without_owner(plan: Plan) -> int:
 
 def tells_connectors(plan: Plan) -> bool:
     """Tell whether it is known which tasks each worker runs at the end: of a snapshot by REST only if none moves."""
-    unmoved = all(set(a.active) == set(b.active) for a, b in zip(plan.initial, plan.final, strict=True))
+    holdings = zip(plan.initial, plan.final, strict=True)
+    unmoved = all(set(initial.active) == set(final.active) for initial, final in holdings)
     return unmoved or all(note.code != COUNTS_ONLY for note in plan.assumptions)
 
 

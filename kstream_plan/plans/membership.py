@@ -210,9 +210,10 @@ def regrouped(
             holdings[consumer] = holding
     brought = _brought(group, disks, at_ms, produced)
     touched = {
-        i
-        for i, new_index in enumerate(instances)
-        if new_index != i or any(consumers[c] != c for c in old.consumers_of[i])
+        old_index
+        for old_index, new_index in enumerate(instances)
+        if new_index != old_index
+        or any(consumers[consumer_index] != consumer_index for consumer_index in old.consumers_of[old_index])
     }
     copies = {
         task: tuple(sorted([*_remaining_copies(of_task, instances, consumers, at_ms), *brought.get(task, ())]))
@@ -231,7 +232,7 @@ def regrouped(
         ),
         copies=copies,
         revoked=MappingProxyType(_revoking_instances(state, previous_holdings, instances)),
-        leader=min((i for i in instances if i is not None), default=0) if leader is None else leader,
+        leader=min((index for index in instances if index is not None), default=0) if leader is None else leader,
     )
 
 
@@ -246,7 +247,9 @@ def _revoking_instances(
     old_instances = {task: state.group.instance_of[consumer] for task, consumer in given_up_by.items()} | dict(
         state.revoked
     )
-    new_instances = {task: NOBODY if i == NOBODY else instances[i] for task, i in old_instances.items()}
+    new_instances = {
+        task: NOBODY if old_index == NOBODY else instances[old_index] for task, old_index in old_instances.items()
+    }
     return {
         task: NOBODY if instance is None else instance
         for task, instance in new_instances.items()
@@ -259,10 +262,14 @@ def moved_rates(rates: Rates, old: Group, new: Group) -> Rates:
 
     Where rates were measured, an instance that was not measured counts as restoring at the median of the others.
     """
-    index = {i: new.instance_index.get(instance.process_id) for i, instance in enumerate(old.instances)}
+    new_index_of = {
+        old_index: new.instance_index.get(instance.process_id) for old_index, instance in enumerate(old.instances)
+    }
 
     def by_new_index(by_instance: Mapping[int, float]) -> dict[int, float]:
-        return {new_index: rate for i, rate in by_instance.items() if (new_index := index[i]) is not None}
+        return {
+            index: rate for old_index, rate in by_instance.items() if (index := new_index_of[old_index]) is not None
+        }
 
     usual = rates.usual_restore
     usual_rates = {} if usual is None else dict.fromkeys(range(len(new.instances)), usual)
@@ -306,8 +313,8 @@ def _brought(group: Group, disks: Mapping[str, Disk], at_ms: int, produced: Prod
         for task, lag, since_ms, made_at_ms, _, backlog in disk:
             whole = group.tasks[task].end_offset_sum
             written_records = produced(task, since_ms, at_ms) + (backlog if at_ms > since_ms else 0)
-            now = lag if lag == UNKNOWN else min(lag + written_records, whole)
-            copies_by_task.setdefault(task, []).append(
-                Copy(instance, now, (first,), whole if now == UNKNOWN else now, None, False, -1, at_ms, made_at_ms)
-            )
+            current_lag = lag if lag == UNKNOWN else min(lag + written_records, whole)
+            remaining = whole if current_lag == UNKNOWN else current_lag
+            copy = Copy(instance, current_lag, (first,), remaining, None, False, -1, at_ms, made_at_ms)
+            copies_by_task.setdefault(task, []).append(copy)
     return copies_by_task

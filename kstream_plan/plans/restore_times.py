@@ -46,11 +46,11 @@ def cold_restoring_ms(
     for start in starts:
         if not start.caught_up and start.restore_records is not None:
             of_instance.setdefault(start.to.process_id, {})[start.task_id] = start.restore_records
-    lasts: dict[WorkId, int] = {}
+    restore_ms_of_task: dict[WorkId, int] = {}
     for process_id, records in of_instance.items():
         if rate := rate_of(process_id):
-            lasts |= {task_id: int(ms) for task_id, ms in share_evenly(records, rate, 0)[0].items()}
-    return lasts
+            restore_ms_of_task |= {task_id: int(ms) for task_id, ms in share_evenly(records, rate, 0)[0].items()}
+    return restore_ms_of_task
 
 
 def restored_at_ms(

@@ -99,7 +99,7 @@ _WITH_ENDS = ("duration_ms", "moves", "cold_handovers", "restored_records", "pea
 def result_of(plan: Plan, simulated: Simulation | None = None) -> Result:
     """Return the row of a plan, or of the simulation that it is of."""
     joined_ids, left_ids = membership(plan)
-    first = set(plan.first_members)
+    first_members = set(plan.first_members)
     draws = None if simulated is None else simulated.draws
     duration, moves, cold, restored_records, extra = (range_of(plan, figure, draws) for figure in _WITH_ENDS)
     pause = longest_pause(plan, draws)
@@ -117,14 +117,14 @@ def result_of(plan: Plan, simulated: Simulation | None = None) -> Result:
         protocol=plan.protocol,
         digest=plan.digest,
         snapshot_digest=plan.snapshot_digest,
-        instances=len(first),
-        instances_empty=_empty(plan, first),
+        instances=len(first_members),
+        instances_empty=_empty(plan, first_members),
         instances_joining=len(joined_ids),
         instances_leaving=len(left_ids),
         tasks=len(plan.group.tasks),
         stateful_tasks=len(plan.group.stateful),
         spread=plan.initial_balance.instance_spread,
-        standbys_missing=_standbys_missing(plan, len(first)),
+        standbys_missing=_standbys_missing(plan, len(first_members)),
         settles_surely=plan.tells_ends and settles_surely(plan, draws),
         rebalances=plan.summary.rebalances,
         probing_rebalances=plan.summary.probing_rebalances,
@@ -166,12 +166,12 @@ def _outcome(plan: Plan) -> Outcome:
     return "moving" if plan.ends("rebalances")[1] else "settled"
 
 
-def _empty(plan: Plan, first: set[str]) -> int:
+def _empty(plan: Plan, first_members: set[str]) -> int:
     group = plan.group
     return sum(
         not any(any(plan.initial[consumer]) for consumer in consumers)
         for instance, consumers in zip(group.instances, group.consumers_of, strict=True)
-        if instance.process_id in first
+        if instance.process_id in first_members
     )
 
 

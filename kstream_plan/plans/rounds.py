@@ -171,7 +171,7 @@ def in_effect_ms(
     unheard_ms, times_ms = 0, []
     for rnd in rounds:
         if rnd.trigger not in (Trigger.DEADLINE, Trigger.FOLLOW_UP):
-            now = [config, *(later for first, later in later_configs if first <= rnd.number)][-1]
-            unheard_ms = max(unheard_ms, now.heartbeat_interval_ms)
+            config_then = [config, *(later_config for first, later_config in later_configs if first <= rnd.number)][-1]
+            unheard_ms = max(unheard_ms, config_then.heartbeat_interval_ms)
         times_ms.append(rnd.ends_ms + unheard_ms)
     return times_ms

@@ -23,12 +23,12 @@ from kstream_plan.plans.step_rows import (
 
 def running(plan: Plan) -> Iterator[tuple[int, ...]]:
     """Yield after each round how many stateful tasks every instance runs."""
-    run = _Run(plan)
+    active_tasks = _ActiveTasks(plan)
     for batch in in_batches([rnd.steps.rows for rnd in plan.rounds]):
-        yield from run.counts_by_round(*batch)
+        yield from active_tasks.counts_by_round(*batch)
 
 
-class _Run:
+class _ActiveTasks:
     """Tracks through rows which instances run which stateful tasks."""
 
     def __init__(self, plan: Plan) -> None:

@@ -69,8 +69,8 @@ class PauseTracker:
 
     def stop(self, tasks: Iterable[int], since_ms: int) -> None:
         """Pause these tasks, unless they are paused already."""
-        runs = [task for task in tasks if self.since_ms[task] == RUNNING]
-        self.since_ms[runs] = since_ms
+        running_tasks = [task for task in tasks if self.since_ms[task] == RUNNING]
+        self.since_ms[running_tasks] = since_ms
 
     def add(self, at_ms: int, rows: Rows, unheard_ms: int) -> None:
         """Add rows of one time, to be looked at with others.

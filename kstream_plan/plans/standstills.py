@@ -277,17 +277,17 @@ def _merged_pauses(pauses: Sequence[Pause], in_outages: Sequence[Pause]) -> tupl
     """Return all pauses in the order of their ends, a task's own as one where an outage touches another one."""
     concerned = {pause.task_id for pause in in_outages}
     merged_pauses = [pause for pause in pauses if pause.task_id not in concerned]
-    last: dict[WorkId, Pause] = {}
+    last_pauses: dict[WorkId, Pause] = {}
     own_pauses = [pause for pause in pauses if pause.task_id in concerned]
     for pause in sorted([*own_pauses, *in_outages], key=lambda pause: pause.from_ms):
-        previous = last.get(pause.task_id)
+        previous = last_pauses.get(pause.task_id)
         if previous is not None and pause.from_ms <= previous.to_ms:
-            last[pause.task_id] = previous._replace(to_ms=max(previous.to_ms, pause.to_ms))
+            last_pauses[pause.task_id] = previous._replace(to_ms=max(previous.to_ms, pause.to_ms))
             continue
         if previous is not None:
             merged_pauses.append(previous)
-        last[pause.task_id] = pause
-    return tuple(sorted([*merged_pauses, *last.values()], key=lambda pause: pause.to_ms))
+        last_pauses[pause.task_id] = pause
+    return tuple(sorted([*merged_pauses, *last_pauses.values()], key=lambda pause: pause.to_ms))
 
 
 def _stateless(

@@ -179,11 +179,11 @@ def _still(
 
 
 def _ends(plan: Plan, cold: Sequence[ColdStart], spans: Mapping[tuple[int, int], int]) -> tuple[int, int]:
-    last = plan.in_effect_ms[-1:] + [outage.to_ms for outage in plan.outages]
+    last_changes_ms = plan.in_effect_ms[-1:] + [outage.to_ms for outage in plan.outages]
     restored_ms = (start.at_ms + (start.restores_ms or 0) for start in cold)
     return (
         min((0, *(from_ms for from_ms, _ in spans))),
-        max(plan.summary.duration_ms, 0, *last, *restored_ms, *(to_ms for _, to_ms in spans)),
+        max(plan.summary.duration_ms, 0, *last_changes_ms, *restored_ms, *(to_ms for _, to_ms in spans)),
     )
 
 
@@ -194,14 +194,14 @@ def _in_time(plan: Plan) -> Iterator[Pause]:
         yield from pauses
         return
     times_ms, in_effect_ms = [rnd.at_ms for rnd in plan.rounds], plan.in_effect_ms
-    run = {plan.group.tasks[task].task_id for holding in plan.initial for task in holding.active}
+    owned_ids = {plan.group.tasks[task].task_id for holding in plan.initial for task in holding.active}
 
     def later(at_ms: int) -> int:
         place = min(bisect_left(times_ms, at_ms), len(times_ms) - 1)
         return at_ms + in_effect_ms[place] - times_ms[place]
 
     for pause in pauses:
-        since_before = pause.from_ms <= 0 and pause.task_id not in run
+        since_before = pause.from_ms <= 0 and pause.task_id not in owned_ids
         yield Pause(pause.task_id, 0 if since_before else later(pause.from_ms), later(pause.to_ms))
 
 
@@ -224,11 +224,13 @@ def cold_starts_of(plan: Plan) -> Iterator[ColdStart]:
     moments = [(at_ms, [*steps.cold_starts()]) for rnd in plan.rounds for at_ms, steps in rnd.moments]
     followed = _followed(moments, rate) if plan.design == "streams" and rate else {}
     for at_ms, starts in moments:
-        lasts = cold_restoring_ms(starts, lambda _: rate)
+        restore_ms_of_task = cold_restoring_ms(starts, lambda _: rate)
         for step in starts:
             task, instance = group.task_index[step.task_id], group.instance_index[step.to.process_id]
             ends_ms = followed.get((step.task_id, at_ms))
-            yield ColdStart(task, instance, at_ms, lasts.get(step.task_id) if ends_ms is None else ends_ms - at_ms)
+            yield ColdStart(
+                task, instance, at_ms, restore_ms_of_task.get(step.task_id) if ends_ms is None else ends_ms - at_ms
+            )
 
 
 def _followed(
@@ -308,9 +310,9 @@ def _role_changes(group: Group, changes: Iterable[Change]) -> Counter[tuple[int,
     changes_by_key: Counter[tuple[int, int, TaskRole]] = Counter()
     for consumer, old, new in changes:
         instance = group.instance_of[consumer]
-        for role, tasks_before, now in zip(_ROLES, old, new, strict=True):
+        for role, tasks_before, tasks_now in zip(_ROLES, old, new, strict=True):
             changes_by_key.subtract((task, instance, role) for task in tasks_before if group.stateful_flags[task])
-            changes_by_key.update((task, instance, role) for task in now if group.stateful_flags[task])
+            changes_by_key.update((task, instance, role) for task in tasks_now if group.stateful_flags[task])
     return changes_by_key
 
 
@@ -413,16 +415,16 @@ def _loads(plan: Plan, from_ms: int) -> Iterator[LoadAt]:
 def _alone_at_the_end(plan: Plan, stretches: Iterable[Stretch], from_ms: int, to_ms: int) -> Iterator[Standstill]:
     """Yield the standstills that do not end within the plan."""
     absent = plan.rounds[-1].not_configured if plan.rounds else frozenset()
-    run = {task for holding in apart_from_stateless(plan.final) for task in holding.active}
+    owned_tasks = {task for holding in apart_from_stateless(plan.final) for task in holding.active}
     unrun_tasks = {
-        task for task in plan.group.stateful if task not in run and plan.group.tasks[task].task_id not in absent
+        task for task in plan.group.stateful if task not in owned_tasks and plan.group.tasks[task].task_id not in absent
     }
-    last = {
+    last_run_ms = {
         stretch.task: stretch.to_ms
         for stretch in stretches
         if stretch.task in unrun_tasks and stretch.role is TaskRole.RUNS
     }
-    yield from (Standstill(task, last.get(task, from_ms), to_ms) for task in sorted(unrun_tasks))
+    yield from (Standstill(task, last_run_ms.get(task, from_ms), to_ms) for task in sorted(unrun_tasks))
 
 
 def _standstills(plan: Plan, unended: Iterable[Standstill]) -> tuple[Standstill, ...] | None:

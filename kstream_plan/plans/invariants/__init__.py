@@ -82,12 +82,12 @@ def broken_invariants(plan: Plan, *, rebuilt: bool = False) -> tuple[Broken, ...
         for changes in subject.changes():
             for name, of_rounds in OF_ROUNDS.items():
                 if name not in left_out:
-                    violations += (Broken(name, *wrong) for wrong in of_rounds(subject, changes))
+                    violations += (Broken(name, *fault) for fault in of_rounds(subject, changes))
     except ValueError as error:
         return (Broken("steps-are-lossless", None, f"a step does not fit: {error}"),)
     if subject.stateless is not None:
-        violations += (Broken(name, *wrong) for name, faults in subject.stateless.faults.items() for wrong in faults)
+        violations += (Broken(name, *fault) for name, faults in subject.stateless.faults.items() for fault in faults)
     for name, of_plan in OF_PLAN.items():
         if name not in left_out:
-            violations += (Broken(name, *wrong) for wrong in of_plan(subject))
+            violations += (Broken(name, *fault) for fault in of_plan(subject))
     return tuple(violations)

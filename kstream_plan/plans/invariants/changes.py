@@ -356,11 +356,11 @@ class CopyChanges:
         self, copy: Numbers, number: Numbers, sign: Numbers, role: int | None = None
     ) -> tuple[Numbers, Numbers, Numbers]:
         """Return these changes of holdings together with the differences of decisions."""
-        now, previous = self.difference, self._pending
+        current, previous = self.difference, self._pending
         parts = [
             (copy, number.clip(self._start), sign),
-            (now.copy, now.round, now.sign),
-            (now.copy, now.round + 1, -now.sign),
+            (current.copy, current.round, current.sign),
+            (current.copy, current.round + 1, -current.sign),
             (previous.copy, np.full_like(previous.round, -1), previous.sign),
             (previous.copy, np.zeros_like(previous.round), -previous.sign),
         ]

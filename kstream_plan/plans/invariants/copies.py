@@ -112,8 +112,8 @@ def temporary_only_while_withheld(subject: PlanView, changes: CopyChanges) -> It
     copy, number = difference.copy - copies.role(difference.copy), difference.round
     is_temporary, is_withheld = (difference.sign < 0) & (copies.role(difference.copy) == TEMPORARY), difference.sign > 0
     rounds = len(changes.rounds)
-    wrong = is_temporary & ~are_among(copy * rounds + number, (copy * rounds + number)[is_withheld])
-    for index, task in sorted(zip(number[wrong].tolist(), copies.task(copy[wrong]).tolist(), strict=True)):
+    is_wrong = is_temporary & ~are_among(copy * rounds + number, (copy * rounds + number)[is_withheld])
+    for index, task in sorted(zip(number[is_wrong].tolist(), copies.task(copy[is_wrong]).tolist(), strict=True)):
         yield changes.rounds[index].number, f"{subject.name(task)} is held as a temporary standby but not withheld"
 
 
@@ -149,9 +149,9 @@ def standbys_as_wanted(subject: PlanView, changes: CopyChanges) -> Iterator[tupl
     of_round = np.array([plan.config_of(rnd.number).num_standby_replicas for rnd in changes.rounds], np.int64)
     wanted_number = of_round[totals.time]
     by_file = np.array([rnd.follows is not None and rnd.follows.refusal is None for rnd in changes.rounds], bool)
-    wrong = (totals.number > wanted_number) | ((totals.number < wanted_number) & ~_flags(subject, short)[totals.key])
-    wrong &= ~by_file[totals.time]
-    for index, task, count in totals.rows(wrong & _flags(subject, plan.group.stateful)[totals.key]):
+    is_wrong = (totals.number > wanted_number) | ((totals.number < wanted_number) & ~_flags(subject, short)[totals.key])
+    is_wrong &= ~by_file[totals.time]
+    for index, task, count in totals.rows(is_wrong & _flags(subject, plan.group.stateful)[totals.key]):
         message = f"{subject.name(task)} is decided {count} standbys, num_standby_replicas is {of_round[index]}"
         yield changes.rounds[index].number, message
 

@@ -20,10 +20,10 @@ def steps_are_lossless(subject: PlanView, changes: CopyChanges) -> Iterator[tupl
     Of rounds whose holdings are made of their steps only the last one is compared.
     """
     plan, part = subject.plan, changes.part
-    wrong = [(index, "a step does not fit what is held") for index in changes.misfits]
-    wrong += [(index, "the steps do not give what was decided") for index in _decided_otherwise(subject, changes)]
-    wrong += [(index, "the steps do not give what is assigned") for index in _assigned_otherwise(subject, changes)]
-    yield from ((changes.rounds[index].number, message) for index, message in sorted(wrong))
+    faults = [(index, "a step does not fit what is held") for index in changes.misfits]
+    faults += [(index, "the steps do not give what was decided") for index in _decided_otherwise(subject, changes)]
+    faults += [(index, "the steps do not give what is assigned") for index in _assigned_otherwise(subject, changes)]
+    yield from ((changes.rounds[index].number, message) for index, message in sorted(faults))
     if part.first + len(part.rounds) == len(plan.rounds) and plan.final != (
         plan.rounds[-1].assigned if plan.rounds else plan.initial
     ):

@@ -55,7 +55,9 @@ def settles_at_target(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     if plan.verdict.kind != "settled" or not plan.rounds:
         return
     for instance, consumers in enumerate(plan.group.consumers_of):
-        active = sorted(t for c in consumers for t in plan.final[c].active if plan.group.tasks[t].stateful)
+        active = sorted(
+            task for consumer in consumers for task in plan.final[consumer].active if plan.group.tasks[task].stateful
+        )
         if active != sorted(plan.target.active[instance]):
             yield None, f"{subject.process(instance)} does not run what the target gives it"
 
@@ -98,7 +100,11 @@ def summary_adds_up(subject: PlanView) -> Iterator[tuple[int | None, str]]:
 def _moves(plan: Plan) -> int:
     """Stateful tasks that somebody ran at first and that none of those runs at the end."""
     first, last = (
-        {(task, plan.group.instance_of[c]) for c, holding in enumerate(holdings) for task in holding.active}
+        {
+            (task, plan.group.instance_of[consumer])
+            for consumer, holding in enumerate(holdings)
+            for task in holding.active
+        }
         for holdings in (plan.initial, plan.final)
     )
     absent = plan.rounds[-1].not_configured if plan.rounds else frozenset()

@@ -108,7 +108,9 @@ def _revokes_what_stopped(
     if not steps and not departed:
         return True
     left_ids = {step.process_id for step in rnd.member_steps if isinstance(step, MemberLeft)}
-    stopped_consumers = {c for c in departed if group.instances[group.instance_of[c]].process_id not in left_ids}
+    stopped_consumers = {
+        consumer for consumer in departed if group.instances[group.instance_of[consumer]].process_id not in left_ids
+    }
     owned_places = {(place, owner) for place, owner in enumerate(owners_before.tolist()) if owner in departed}
     owned_by_stopped = {(place, owner) for place, owner in owned_places if owner in stopped_consumers}
     revoke_steps = [step for step in steps if isinstance(step, Revoke)]

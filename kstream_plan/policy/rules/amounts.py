@@ -41,11 +41,11 @@ def _moves(plan: Plan) -> Iterator[Offence]:
     }
     absent = plan.rounds[-1].not_configured if plan.rounds else frozenset()
     starts = ((rnd.number, step) for rnd, step in steps(plan.rounds, *_STARTS))
-    last = {step.task_id: number for number, step in starts if isinstance(step, _STARTS)}
+    last_rounds = {step.task_id: number for number, step in starts if isinstance(step, _STARTS)}
     offences = [
         Offence(
             None,
-            last.get(group.tasks[task].task_id),
+            last_rounds.get(group.tasks[task].task_id),
             group.tasks[task].task_id,
             group.instances[final_instances[task]].process_id if task in final_instances else None,
         )

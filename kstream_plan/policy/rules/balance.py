@@ -77,7 +77,9 @@ def _loads(subject: MeasuredPlan) -> tuple[list[int], dict[str, list[int]]]:
     loads = [0] * len(place)
     by_subtopology: dict[str, list[int]] = {}
     runs = (
-        (task, place[group.instance_of[c]]) for c, holding in enumerate(subject.plan.final) for task in holding.active
+        (task, place[group.instance_of[consumer]])
+        for consumer, holding in enumerate(subject.plan.final)
+        for task in holding.active
     )
     for task, member_place in sorted(runs):
         loads[member_place] += 1

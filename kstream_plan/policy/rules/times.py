@@ -108,8 +108,8 @@ def paused_at_once(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     offences = []
     for at_ms in sorted(changes):
         paused_tasks += changes[at_ms]
-        still = max(paused_tasks, idle) if at_ms == 0 else paused_tasks
-        worst = max(worst, still)
-        if still > number(limit):
-            offences.append(Offence(still, subject.round_at(at_ms)))
+        paused_then = max(paused_tasks, idle) if at_ms == 0 else paused_tasks
+        worst = max(worst, paused_then)
+        if paused_then > number(limit):
+            offences.append(Offence(paused_then, subject.round_at(at_ms)))
     return Measurement(worst, worst_first(offences))
