@@ -12,7 +12,7 @@ from kstream_plan.model.holding_changes import apart_from_stateless, unlike
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.reasons import ReasonCode
 from kstream_plan.plans.rounds import Round, Trigger
-from kstream_plan.plans.step_facts import StepFacts, step_facts
+from kstream_plan.plans.step_indices import StepIndices, step_indices
 from kstream_plan.plans.step_rows import (
     ACTIVE,
     CODES,
@@ -167,7 +167,7 @@ def events(plan: Plan) -> list[Activity]:
     followed, apart = _Followed(plan), _only_dealt(plan)
     activities: list[Activity] = []
     probes = 0
-    for round_, steps in zip(plan.rounds, step_facts(plan, apart=apart), strict=True):
+    for round_, steps in zip(plan.rounds, step_indices(plan, apart=apart), strict=True):
         if round_.trigger is not Trigger.FOLLOW_UP or not activities:
             followed.end(activities)
             activities.append(Activity([]))
@@ -257,14 +257,14 @@ class _Followed:
         #: (task, instance) → number of copies there, for instances that the target wants to run the task
         self._copies = Counter[tuple[int, int]]()
 
-    def add(self, round_: Round, steps: Iterable[StepFacts], event: Activity) -> None:
+    def add(self, round_: Round, steps: Iterable[StepIndices], event: Activity) -> None:
         """Add a round to its event."""
         previous_warmups = set(self._warmups) if event.probe is not None and len(event.rounds) == 1 else set()
         self._ready.clear()
         for step in round_.member_steps:
             self._add_member(step, event)
-        for facts in steps:
-            self._add(facts, event)
+        for row in steps:
+            self._add(row, event)
         if previous_warmups:
             event.ready_warmups = len(previous_warmups & self._ready)
             event.probed_warmups = len(previous_warmups & (self._ready | self._warmups))
@@ -308,46 +308,46 @@ class _Followed:
         self._warmups = {warmup for warmup in self._warmups if warmup[1] != instance}
         self._orphaned_tasks |= {task for task, owner in self._owner.items() if owner == process_id}
 
-    def _add(self, facts: StepFacts, event: Activity) -> None:
-        self._follow_warmup(facts)
-        if facts.is_anew:
-            event.amounts.append(facts.records)
-        if facts.kind in STARTS:
-            self._add_start(facts, event)
-        elif facts.kind == THREAD_MOVE:
-            event.threads += facts.role == ACTIVE
-        elif facts.kind in (PLACE, DROP):
-            self._add_copy(facts, event)
+    def _add(self, row: StepIndices, event: Activity) -> None:
+        self._follow_warmup(row)
+        if row.is_anew:
+            event.amounts.append(row.records)
+        if row.kind in STARTS:
+            self._add_start(row, event)
+        elif row.kind == THREAD_MOVE:
+            event.threads += row.role == ACTIVE
+        elif row.kind in (PLACE, DROP):
+            self._add_copy(row, event)
 
-    def _follow_warmup(self, facts: StepFacts) -> None:
-        place = facts.task, facts.instance
-        if facts.role == WARMUP:
-            (self._warmups.discard if facts.kind == DROP else self._warmups.add)(place)
-        elif facts.kind != DROP and place in self._warmups:
+    def _follow_warmup(self, row: StepIndices) -> None:
+        place = row.task, row.instance
+        if row.role == WARMUP:
+            (self._warmups.discard if row.kind == DROP else self._warmups.add)(place)
+        elif row.kind != DROP and place in self._warmups:
             self._warmups.discard(place)
             self._ready.add(place)
 
-    def _add_copy(self, facts: StepFacts, event: Activity) -> None:
-        task_id, process_id = self._group.tasks[facts.task].task_id, self._ids[facts.instance]
-        if facts.kind == DROP:
+    def _add_copy(self, row: StepIndices, event: Activity) -> None:
+        task_id, process_id = self._group.tasks[row.task].task_id, self._ids[row.instance]
+        if row.kind == DROP:
             event.dropped.add((task_id, process_id))
             return
         event.dropped.discard((task_id, process_id))
-        if facts.is_new:
-            to_run = (facts.task, facts.instance) in self._targets
-            event.copies.append(NewCopy(task_id, self._owner.get(facts.task), process_id, to_run, facts.records))
+        if row.is_new:
+            to_run = (row.task, row.instance) in self._targets
+            event.copies.append(NewCopy(task_id, self._owner.get(row.task), process_id, to_run, row.records))
 
-    def _add_start(self, facts: StepFacts, event: Activity) -> None:
-        source, destination = self._owner.get(facts.task), self._ids[facts.instance]
-        self._owner[facts.task] = destination
-        if source == destination and facts.task in self._orphaned_tasks:  # its owner left and is back
+    def _add_start(self, row: StepIndices, event: Activity) -> None:
+        source, destination = self._owner.get(row.task), self._ids[row.instance]
+        self._owner[row.task] = destination
+        if source == destination and row.task in self._orphaned_tasks:  # its owner left and is back
             source = None
-        self._orphaned_tasks.discard(facts.task)
-        move = Move(self._group.tasks[facts.task].task_id, source, destination, not facts.caught_up, facts.records)
+        self._orphaned_tasks.discard(row.task)
+        move = Move(self._group.tasks[row.task].task_id, source, destination, not row.caught_up, row.records)
         if source == destination:
             event.threads += 1
             event.cold_threads += [move] if move.cold else []
-        elif self._group.stateful_flags[facts.task]:
+        elif self._group.stateful_flags[row.task]:
             event.moves.append(move)
         else:
             event.stateless += 1

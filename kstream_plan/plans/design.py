@@ -1,4 +1,4 @@
-"""How one kind of group coordinates: the interface between the loop under the clock and a design.
+"""How one kind of group coordinates: what the loop under the clock asks of a design, and what it is answered.
 
 The loop knows the group, the clock and what comes from outside. Who decides from what, how work changes hands, when
 the next decision comes and why: that is the design. Time goes from turn to turn: in a turn the group decides, or one
@@ -76,9 +76,9 @@ class Turn:
 
 
 class Due(NamedTuple):
-    """The time and the cause of the next turn that comes by itself.
+    """When the next turn comes by itself, and why.
 
-    ``under_way``: it has begun already, so that it includes a change from outside until then. Otherwise such a change
+    ``under_way``: it has begun already, so that a change from outside until then is taken in by it. Else such a change
     brings a turn of its own, in place of this one. ``of_member``: a member does what was decided, no round begins.
     """
 
@@ -92,8 +92,8 @@ class Lapse(NamedTuple):
     """The time from one turn to the next one, on the plan's clock.
 
     ``spans`` divide it where rates change or instances stop; ``paced``: the pace changes in it, or at one of its ends.
-    ``idle``: the turn at its beginning changed nothing, and is not shown. ``more_changes``: at its end or later a
-    member joins or leaves, or settings change.
+    ``idle``: the turn at its beginning changed nothing, and is not told of. ``more_changes``: at its end or later
+    somebody comes or goes, or settings change.
     """
 
     from_ms: int
@@ -190,7 +190,7 @@ class Coordinator(ABC, Generic[T]):
 
     @abstractmethod
     def next(self, turn: T, ahead: Ahead) -> Due | None:
-        """Return the time and the cause of the next turn; ``None``: the group has settled."""
+        """Say when the next turn comes by itself, and why; ``None``: the group has settled."""
 
     @abstractmethod
     def later(self, turn: T, lapse: Lapse) -> GroupState:
@@ -201,7 +201,7 @@ class Coordinator(ABC, Generic[T]):
         return taken_in(state, taking)
 
     def repeats(self, _turn: T) -> Verdict | None:
-        """Return the verdict if the group goes round in circles from here."""
+        """Say so if the group goes round in circles from here."""
         return None
 
     def waited_for(self, _turn: T) -> tuple[WorkId, ...]:
@@ -371,7 +371,7 @@ class Design(ABC):
         return frozenset()
 
     def assumptions(self, _run: Played) -> tuple[Note, ...]:
-        """Return the assumptions of a plan about how the group coordinates."""
+        """Say what a plan takes for granted about how the group coordinates."""
         return ()
 
     def lower_bounds(self, moves: int, _run: Played, *, solve: bool) -> LowerBounds:

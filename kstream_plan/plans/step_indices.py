@@ -1,4 +1,4 @@
-"""The facts that the steps of a plan state about single tasks, by the indices of its group."""
+"""The steps of a plan about single tasks, by the indices of its group."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ STEP_KINDS = (HandOver, Promote, ThreadMove, Place, Drop, Demote, KeepTemporary)
 _KINDS = tuple(map(KINDS.index, STEP_KINDS))
 
 
-class StepFacts(NamedTuple):
-    """What happens to a task: the number of the kind of step, and by index the task and the ``instance``.
+class StepIndices(NamedTuple):
+    """A step about a task: the number of its kind, and by index the task and the ``instance``.
 
-    ``role`` is the number of the role that it has there then, or of the one that ends (:data:`DROP`). ``is_new``: there
+    ``role`` is the number of the role that begins there, or of the one that ends (:data:`DROP`). ``is_new``: there
     is no former seat. A step that may have records to restore has ``caught_up`` (the state of the copy that it starts
     from), the number of ``records``, and ``is_anew`` (:func:`~kstream_plan.plans.steps.restores_anew`).
     """
@@ -49,8 +49,8 @@ class StepFacts(NamedTuple):
     is_anew: bool
 
 
-def step_facts(plan: Plan, *, apart: bool) -> Iterator[list[StepFacts]]:
-    """Yield the facts of each round of a plan; ``apart``: without the stateless tasks, if these are numbers."""
+def step_indices(plan: Plan, *, apart: bool) -> Iterator[list[StepIndices]]:
+    """Yield the steps of each round of a plan; ``apart``: without the stateless tasks, if these are numbers."""
     import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
 
     rows_of_rounds = [rnd.steps.rows if apart else rnd.steps.every_row for rnd in plan.rounds]
@@ -72,6 +72,6 @@ def step_facts(plan: Plan, *, apart: bool) -> Iterator[list[StepFacts]]:
         )
         records = (None if number == NOT_KNOWN else number for number in rows["restore_records"].tolist())
         is_anew = anew(rows, end_offset_sums).tolist()
-        facts = map(StepFacts, *(column.tolist() for column in columns), records, is_anew)
+        steps = map(StepIndices, *(column.tolist() for column in columns), records, is_anew)
         for number_of_steps in np.bincount(number[is_step_kind], minlength=rounds).tolist():
-            yield list(islice(facts, number_of_steps))
+            yield list(islice(steps, number_of_steps))
