@@ -26,7 +26,7 @@ class KstreamPlanError(Exception):
         what: what is wrong, one sentence without a full stop.
         where: the place (file, application, field, line), or empty if there is none.
         fix: what the reader can do about it, or empty if ``what`` says it already.
-        application_id: the application it is about, ``None`` if that cannot be told or it is about no single one.
+        application_id: the application it is about, ``None`` if that is unknown or it is about no single one.
 
     Of a file with several mistakes it is the first, and ``also`` are the others (:func:`merge_errors`).
     """

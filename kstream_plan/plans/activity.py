@@ -29,7 +29,7 @@ from kstream_plan.plans.steps import InstanceLeaving, InstanceStays, MemberJoine
 
 
 class Move(NamedTuple):
-    """A stateful task starts on another instance (process ids; ``source`` is ``None`` if nobody ran it).
+    """A stateful task starts on another instance (process ids; ``source`` is ``None`` if it was unassigned).
 
     ``cold``: its copy there is above ``acceptable.recovery.lag``; ``records`` are then restored before it runs.
     """
@@ -130,7 +130,7 @@ class Activity:
 
 
 class Totals(NamedTuple):
-    """What all events of a plan come to.
+    """The totals of all events of a plan.
 
     ``cold`` are the starts from a copy that is not caught up, which restore ``cold_records`` (``None``: not known);
     ``unowned_starts`` is how many stateful tasks without an owner start, ``stateless_at_probes`` how often stateless
@@ -145,7 +145,7 @@ class Totals(NamedTuple):
 
 
 def totals(activities: Sequence[Activity]) -> Totals:
-    """Return what the events of a plan come to."""
+    """Return the totals of the events of a plan."""
     cold = tuple(move for event in activities for move in event.cold)
     return Totals(
         cold=cold,
@@ -223,7 +223,7 @@ def only_return(event: Activity) -> bool:
 
 
 def _is_resized(plan: Plan, event: Activity) -> bool:
-    """Tell whether only threads come or go: in a scenario, where nobody joins or leaves without being named."""
+    """Tell whether only threads start or stop: in a scenario, which names all that join or leave."""
     if event.rounds[0].trigger not in (Trigger.JOIN, Trigger.LEAVE):
         return False
     has_announcement = any(isinstance(step, InstanceLeaving | InstanceStays) for step in event.rounds[0].steps.events)

@@ -53,7 +53,7 @@ def balance_of(group: Group, holdings: Sequence[Holding], absent: Collection[str
 def initial_balance(group: Group, initial: Sequence[Holding], rounds: Sequence[Round]) -> Balance:
     """Return how evenly the load is spread as the first rebalance finds it.
 
-    Who joins in it counts as empty; who joins in a later one does not count yet.
+    Instances that join in it count as empty; those that join in a later one do not count yet.
     """
     return balance_of(group, initial, _joining_later(rounds))
 

@@ -123,7 +123,7 @@ class Course(NamedTuple):
     Attributes:
         ran_until_ms: its instance ran the task until then; ``None``: it did not.
         restarted_ms: its process may have been another one until then; ``None``: it is the same.
-        left_over_ms: nobody is assigned it since then; ``None``: as the snapshot says.
+        left_over_ms: it is not assigned since then; ``None``: as the snapshot says.
         is_new: it was made after the snapshot.
         closed: another thread of its instance opens it since then.
     """
@@ -166,7 +166,7 @@ class _Report(NamedTuple):
 
     @property
     def heard_ms(self) -> int | None:
-        """When somebody said so; ``None``: nobody did, it follows from a plan."""
+        """When it was reported; ``None``: it was not, it follows from a plan."""
         return None if self.fact is Fact.RAN_THERE else self.at_ms
 
 
@@ -233,7 +233,7 @@ class KnownCopies:
                 common_evidence, fact=Fact.IN_MEMORY, words=words
             )  # no plan counts that, which begins with reports
         if evidence.known is Known.BEHIND or common_evidence.at_most == 0:
-            return common_evidence  # how much is restored first, the start itself tells
+            return common_evidence  # the start itself states how much is restored first
         return replace(evidence, fact=Fact.WITHIN_LIMIT, words=words, at_most=common_evidence.at_most)
 
     def _of_copy(

@@ -28,7 +28,7 @@ _COLD_IF = {
 
 
 def cold_sentences(plan: Plan, activities: Sequence[Activity], draws: Draws | None) -> Iterator[str]:
-    """Yield whether tasks start cold, how many, why, and what would tell where that is unknown."""
+    """Yield whether tasks start cold, how many, why, and which options would tell where that is unknown."""
     cold, is_open = range_of(plan, "cold_handovers", draws), more_may_follow(plan, draws)
     if plan.is_of_workers or not plan.group.stateful:
         return

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kstream_plan.model import Group, Rates
 
-#: What a rate rests on that an option tells.
+#: The source of a rate that an option gives.
 GIVEN = "given"
 
 

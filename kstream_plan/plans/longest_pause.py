@@ -91,7 +91,7 @@ def _slowest(plan: Plan) -> Range:
 def _restores_ms(plan: Plan) -> Mapping[WorkId, int]:
     """Return how long each task restores that starts cold, all its starts together; where some is unknown, none.
 
-    Where plans do not tell each, for rates differ or change, each counts as the slowest.
+    Where plans do not state each, since rates differ or change, each counts as the slowest.
     """
     slowest_ms, restores = plan.summary.max_cold_restore_ms, Counter[WorkId]()
     if not slowest_ms:

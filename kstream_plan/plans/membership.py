@@ -78,7 +78,7 @@ class DiskCopy(NamedTuple):
     """State of one task on the disk of an instance that is no member: how far behind it was at ``at_ms``.
 
     ``made_at_ms`` as of a copy; ``open_until_ms`` is when the instance stopped, if it was assigned the task then.
-    ``backlog`` are the records that whoever takes the task over writes at once, for nobody ran it meanwhile.
+    ``backlog`` are the records that the next owner of the task writes at once, since it was not run meanwhile.
     """
 
     task: int
@@ -152,8 +152,8 @@ def given_up(state: GroupState, group: Group, emptied: frozenset[str]) -> list[S
 def disk_of(state: GroupState, instance: int, stopped_at_ms: int, at_ms: int, produced: Produced) -> Disk:
     """Return the disk of an instance that has not run since ``stopped_at_ms``; ``at_ms`` is now.
 
-    Nobody has written to the changelog of a task that it ran itself: whoever takes over does, at once, all that was to
-    be processed meanwhile. What it held as a copy has fallen behind.
+    Nothing was written to the changelog of a task that it ran itself: the next owner writes at once all that was to be
+    processed meanwhile. What it held as a copy has fallen behind.
     """
     disk_copies = []
     for task in state.group.stateful:

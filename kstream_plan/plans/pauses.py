@@ -25,8 +25,8 @@ RESTORES_UNNOTICED = "restores-unnoticed"
 class Pauses:
     """Every pause that ends within a plan, in the order of their ends; equal to any other that has the same ones.
 
-    By task, ``ms`` is how long it stands still in all and ``times`` how often; ``spans`` tells how many pauses there
-    are from when to when. The shortest and the longest one are 0 if there is none. ``most_at_once`` is how many tasks
+    By task, ``ms`` is the sum of its pauses and ``times`` their number; ``spans`` has the number of pauses by (from
+    ms, to ms). The shortest and the longest one are 0 if there is none. ``most_at_once`` is how many tasks
     are paused at the same time at most, also if that is at the plan's first moment alone. The pauses themselves are
     made when they are read: where consumers give up everything, every task has one in every round.
     """
@@ -118,9 +118,9 @@ def pauses_of(
 ) -> Pauses:
     """Find every pause that ends within the rounds.
 
-    A task that is withheld stands still from the round in which it is revoked until it starts; one whose instance has
+    A task that is withheld is paused from the round in which it is revoked until it starts; one whose instance has
     gone, from then on. The consumers in ``stopping`` stop all they run when they hear of a rebalance, by heartbeat,
-    whether they get it back or not. What an instance runs when an outage begins stands still until that is over. A
+    whether they get it back or not. Tasks of an instance are paused from the beginning of its outage to its end. A
     round of a Connect group counts as played when all have heard of what it comes from, by heartbeat: a worker that has
     gone had stopped that much before.
 
@@ -132,7 +132,7 @@ def pauses_of(
         config: its ``heartbeat_interval_ms`` is the typical time that such a consumer waits.
         outages: those that the group does not notice; no round ends during one.
         heard_at_once: leave out the time until all workers have heard that one has gone.
-        from_start: count what nobody runs before the first round as paused since 0, the beginning of the plan.
+        from_start: count tasks that are unassigned before the first round as paused since 0, the plan's beginning.
     """
     paused_rounds = PausedRounds(
         group, initial, tuple(rounds), frozenset(stopping), config, tuple(outages), heard_at_once, from_start

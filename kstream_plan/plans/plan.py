@@ -26,39 +26,39 @@ from kstream_plan.plans.steps import MemberJoined
 from kstream_plan.plans.summary import Summary
 from kstream_plan.plans.verdict import Verdict
 
-#: The code of the warning of figures that nobody knows in one play of what may be, though they are known in others.
+#: The code of the warning of figures that are unknown in one possible outcome, though they are known in others.
 ENDLESS = "worst-unknown"
 #: The code of the warning of copies of a task that lie on the same value of a tag which is to keep them apart.
 COPIES_TOGETHER = "copies-together"
 #: The code of the warning of what restores before it runs though it counts as caught up.
 RESTORES_WITHIN_LIMIT = "restores-within-limit"
-#: The code of the assumption about copies of which nobody knows whether they have caught up by now.
+#: The code of the assumption about copies that may have caught up by now, which is unknown.
 MAYBE_READY = "copies-maybe-ready"
 #: The code of the assumption of where stores are: on the disks of instances, or in memory.
 STORES = "stores"
-#: The code of the warning of tasks that started cold before the plan, and nobody knows whether they run by now.
+#: The code of the warning of tasks that started cold before the plan: whether they run by now is unknown.
 MAYBE_RESTORING = "tasks-maybe-restoring"
-#: The code of the warning that copies of which nobody knows how fast they restore count as caught up at follow-ups: the
-#: planner then plays what comes if they are so at probes alone, and leaves the warning out if that comes to the same.
+#: The code of the warning that copies whose restore rate is unknown count as caught up at follow-ups: the planner then
+#: simulates the outcome if they are so at probes alone, and leaves the warning out if it is the same.
 READY_AT_FOLLOW_UP = "ready-at-follow-up"
 #: The code of the assumption of how many lags were measured, about the tasks with a copy whose lag is a lower bound.
 LAGS_MEASURED = "lags-measured"
 #: The code of the warning that the group still works off its input, so that what copies lack grows meanwhile.
 INPUT_BEHIND = "input-behind"
-#: The code of the warning that what else may be was not played, so that figures which may be ranges are of one play.
+#: The code of the warning that other outcomes were not simulated, so that figures which may be ranges are of one.
 ENDS_NOT_PLAYED = "ends-not-played"
-#: The code of the warning that this was played of the draw that is shown alone.
+#: The code of the warning that other outcomes were simulated only for the draw that is shown.
 ENDS_OF_OTHERS_NOT_PLAYED = "ends-of-others-not-played"
 #: The code of the warning of a saved plan whose ranges may be gone.
 ENDS_NOT_SAVED = "ends-not-saved"
-#: Any of them: what else may be is unknown.
+#: Any of them: other outcomes are unknown.
 NOT_PLAYED = (ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED, ENDS_NOT_SAVED)
 #: The options that say whether copies ever catch up, and why it is unknown without them whether a group settles.
 RATES_TELL = ("--restore-rate", "--set produce.rate")
 RATES_WOULD_TELL = f"copies may never catch up ({' and '.join(RATES_TELL)} tell)"
 #: The figures that are unknown of Connect workers where something is unassigned and a delay may run.
 _WHILE_DELAYED = ("duration_ms", "max_paused_task_ms", "longest_pause_ms", "paused_task_ms")
-#: The figures of how long, and how many, tasks stand still.
+#: The figures of pauses: how long, and how many tasks.
 PAUSES = ("paused_task_ms", "max_paused_task_ms", "longest_pause_ms", "paused_tasks_at_once")
 
 
@@ -174,17 +174,17 @@ class Plan(InNotebooks):
     """What follows when a rebalance starts now.
 
     ``digest`` is the SHA-256 of the canonical input model, ``snapshot_digest`` that of the snapshot and the settings
-    alone (the same unless a scenario is played), ``generation`` and ``captured_at`` (RFC 3339 or ``None``) are the
+    alone (the same unless a scenario is simulated), ``generation`` and ``captured_at`` (RFC 3339 or ``None``) are the
     snapshot's. ``initial`` and ``final`` are by consumer index of ``group``: everyone who ever takes part. ``members``
     are the process ids and numbers of stream threads of those who do at the end. ``config`` counts from the start,
     ``later_configs`` (number of the first round, settings) from then on. ``outages`` are those that the group does not
-    notice, in time: restarts of static members within the session time-out, which no round tells of.
+    notice, in time: restarts of static members within the session time-out, which no round states.
     ``initial_balance`` is how evenly the load is spread as the first rebalance finds it: who joins in it counts as
     empty, who joins later does not count yet. ``stopping`` are the consumers that give up all they run before they join
     a rebalance, ``pauses`` every pause of a task that ends within the plan; ``pauses_from_start``: those of tasks that
     nobody runs when the plan begins as well, which earlier versions did not count. ``rates`` are those known at first.
     ``probes``: the design asks by probing rebalances which copies are ready.
-    ``end`` is what it takes to plan on from where the plan ends; ``None``: nobody can. ``unproven_starts`` count as
+    ``end`` is what it takes to plan on from where the plan ends; ``None``: unknown. ``unproven_starts`` count as
     warm in the steps, and nothing proves that they are: their former owners are gone. ``restoring_starts`` do so too,
     by round, and restore for long before their tasks run all the same. ``behind`` are the
     assigned copies of a classic group that do not count as caught up when the first decision comes.
@@ -288,7 +288,7 @@ class Plan(InNotebooks):
 
     @property
     def lower_bound_lags(self) -> frozenset[str]:
-        """The tasks with a copy of which only a lower bound of its lag is known, so that more may be restored."""
+        """The tasks with a copy whose lag has only a known lower bound, so that more may be restored."""
         return frozenset(
             task_id for note in self.assumptions if note.code == LAGS_MEASURED for task_id in note.subjects
         )
@@ -310,7 +310,7 @@ class Plan(InNotebooks):
 
     @property
     def tells_ends(self) -> bool:
-        """Whether the ranges of figures are all that may be: else it was one play among others."""
+        """Whether the ranges of figures cover all outcomes: else one of several was simulated."""
         return all(note.code not in NOT_PLAYED for note in self.warnings)
 
     @property
@@ -363,9 +363,9 @@ class Plan(InNotebooks):
         )
 
     def paused_ms_between(self, first: int, last: int) -> Mapping[WorkId, int]:
-        """Return how long each task stands still for the rounds after number ``first``, up to number ``last``.
+        """Return how long each task is paused for the rounds after number ``first``, up to number ``last``.
 
-        Of a Connect group, how long it does in that time: what a round leaves to nobody starts rounds later.
+        Of a Connect group, how long it is in that time: work that a round leaves unassigned starts rounds later.
         """
         if not self.is_of_workers:
             return self.pauses_between(first, last).ms

@@ -134,11 +134,11 @@ class Restoring:
     ) -> Restored:
         """Restore through all ``spans``, from what copies have ``remaining``; return the rest of ``tasks``, or all.
 
-        While an instance restores an active task, its standbys and warm-ups wait. Nobody writes to the changelogs of a
-        task whose owner restores it or is stopped: its input waits, and is written at once as soon as it is processed.
-        What a copy, by (task, instance), has remaining may be that of a later time than the beginning (``from_ms``):
-        until then nothing becomes of it. Copies that have caught up share the rate where they may fall behind
-        (:func:`may_fall_behind`).
+        While an instance restores an active task, its standbys and warm-ups wait. Nothing is written to the changelogs
+        of a task whose owner restores it or is stopped: its input waits, and is written as soon as it is processed.
+        The remaining records of a copy, by (task, instance), may be those of a later time than the beginning
+        (``from_ms``): until then they do not change. Copies that have caught up share the rate where they may fall
+        behind (:func:`may_fall_behind`).
         """
         engine, room = self._engine, self._columns.room
         engine.take(self._paces.stretches(spans, from_ms.values()))

@@ -18,7 +18,7 @@ Outcome: TypeAlias = Literal["settled", "moving", "stuck", "cyclic", "unfinished
 class Result:
     """The outcome of one application; of one that is ``unreadable`` only that, its id if it is known, and ``error``.
 
-    Figures that hang on what nobody knows, or on chance, have both ends (``…_least``, ``…_most``). ``None``: not known.
+    Figures that depend on unknown facts, or on chance, have both ends (``…_least``, ``…_most``). ``None``: not known.
     ``settles_surely``: whatever is not known, and in every draw. ``instances`` are those before, among them
     ``instances_empty``, which hold nothing: they have just joined, or there is nothing for them; ``instances_joining``
     and ``instances_leaving`` come and go in the plan. ``spread``: most minus least stateful tasks that an instance runs

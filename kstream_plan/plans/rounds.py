@@ -128,7 +128,7 @@ class Round:
 
     @property
     def stateless(self) -> StatelessChanges | None:
-        """What happens to stateless tasks, as numbers; ``None``: nothing, or the steps tell it one by one."""
+        """The changes of stateless tasks, as numbers; ``None``: none, or the steps state them one by one."""
         return self.steps.stateless
 
     @property
@@ -164,7 +164,7 @@ def in_effect_ms(
     """Return when each round has taken effect: when it ends; of a Connect group so much later as it may take.
 
     Such a round has the time of what it comes from, of which workers hear by heartbeat; those that follow from it, and
-    the delay that it begins, are so much later with it. Who joins again by a delay that ran already needs not be told.
+    the delay that it begins, are so much later with it. A worker that joins again by a delay that ran already knows it.
     """
     if config.scheduled_rebalance_max_delay_ms is None:
         return [rnd.ends_ms for rnd in rounds]

@@ -27,8 +27,8 @@ class Draws:
     """How the draws of a scenario come out: their number, the one that is shown, and the range of every figure.
 
     ``settled``: how many of them settle. ``shown`` is the draw whose figures are nearest to the medians. ``worst``:
-    rule of a policy → what it measures in its worst draw; empty for one draw, its plan tells that.
-    ``least_restored_records`` is the least that had to be restored in each; ``None``: nobody asked, or it is not known.
+    rule of a policy → its value in its worst draw; empty for one draw, whose plan has it.
+    ``least_restored_records`` is the least that had to be restored in each; ``None``: not computed, or unknown.
     """
 
     number: int
@@ -100,7 +100,7 @@ class OverDraws(NamedTuple):
 class WhatIf:
     """The same scenario with one other setting (name of ``AssignmentConfig``).
 
-    paused_task_ms: of Connect groups, how long all connectors and tasks stand still together; else ``None``.
+    paused_task_ms: of Connect groups, the sum of the pauses of all connectors and tasks; else ``None``.
     least_duration_ms, most_duration_ms, most_cold_handovers: the ends of what may be; ``None``: unknown.
     may_not_settle: it settles in the likely outcome, and not in another one.
     """
@@ -139,7 +139,7 @@ class EventOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Simulation(InNotebooks):
-    """What comes of a scenario. ``draws`` is ``None`` if nothing in it is random; ``scenario`` is as it was played.
+    """The result of a scenario. ``draws`` is ``None`` if nothing in it is random; ``scenario`` is as simulated.
 
     ``cure``: a setting with which a group settles that does not, if one was found. ``record_size``: so many bytes has a
     record, if what is restored is to be told in bytes as well.

@@ -1,4 +1,4 @@
-"""Standstills as numbers: those that end in one round together, and since when each task of a group stands still."""
+"""Pauses as numbers: those that end in one round together, and since when each task of a group is paused."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 #: Times and delays up to there, in milliseconds, numbers of 64 bits surely hold, and what they add up to.
 MOST_MS = 2**60
-#: Instead of the time since when a task stands still.
+#: Instead of the time since when a task is paused.
 RUNNING = -(2**63)
-#: The same of a task that nobody runs when the plan begins: it stands still from 0 on, unless it starts at 0.
+#: The same of a task that is unassigned when the plan begins: it is paused from 0 on, unless it starts at 0.
 IDLE = RUNNING + 1
-#: Who gives up for these reasons has stopped before, or goes on until the other one starts, or nobody is to run it.
+#: Owners that give up for these reasons stopped before, go on until the new owner starts, or there is no new owner.
 _STOPS_NOT_THEN = (ReasonCode.LEARNED, ReasonCode.MOVES_AT_ONCE, ReasonCode.NOT_CONFIGURED)
 _STOOD_STILL = CODES.index(ReasonCode.STOOD_STILL)
-#: So many rows are looked at at once: with the few of one round it takes longest to begin.
+#: So many rows are followed at once: with the few of one round it takes longest to begin.
 _AT_ONCE = 4096
 
 

@@ -33,7 +33,7 @@ class Outage(NamedTuple):
 
 
 class Pause(NamedTuple):
-    """One standstill of a task, in milliseconds of the plan's clock."""
+    """One pause of a task, in milliseconds of the plan's clock."""
 
     task_id: WorkId
     from_ms: int
@@ -41,7 +41,7 @@ class Pause(NamedTuple):
 
     @property
     def length_ms(self) -> int:
-        """How long it stands still."""
+        """How long it is paused."""
         return self.to_ms - self.from_ms
 
 
@@ -87,7 +87,7 @@ class PausedRounds(NamedTuple):
         return iter(())
 
     def idle(self) -> set[int]:
-        """Return the indices of the tasks that nobody runs when the plan begins; of a Connect group steps tell that."""
+        """Return the indices of the tasks that are unassigned at first; of a Connect group steps state that."""
         if not self.from_start or self.config.scheduled_rebalance_max_delay_ms is not None:
             return set()
         return set(range(len(self.group.tasks))).difference(*(holding.active for holding in self.initial))
@@ -295,7 +295,7 @@ def _stateless(
 ) -> Iterator[PausesTogether]:
     """Yield the pauses of the stateless tasks, where no consumer gives up everything before it joins.
 
-    Each stands still from the round in which it is revoked, or from when its instance has gone, until it starts; those
+    Each is paused from the round in which it is revoked, or from when its instance has gone, until it starts; those
     in ``idle`` do from the beginning.
     """
     import numpy as np  # noqa: PLC0415 - as above

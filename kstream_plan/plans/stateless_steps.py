@@ -1,4 +1,4 @@
-"""The steps of stateless tasks: Kafka deals these anew at every probe, so that they are made when they are read."""
+"""The steps of stateless tasks: Kafka reassigns these at every probe, so that they are made when they are read."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class StatelessSteps:
         import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
 
         self.group, self.maker = group, StepMaker(group, (None, acceptable_recovery_lag))
-        #: by consumer; the last one is that of nobody
+        #: by consumer; the last one stands for no consumer
         self.instance_of: Owners = np.array([*group.instance_of, NOBODY])
         self.instance_of.setflags(write=False)
         #: by place among the stateless tasks

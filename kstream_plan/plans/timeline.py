@@ -20,7 +20,7 @@ from kstream_plan.plans.restore_times import cold_restoring_ms, restored_at_ms
 from kstream_plan.plans.standstills import Pause, moments
 from kstream_plan.plans.steps import HandOver, InstanceLeaving, InstanceStays, MemberJoined, MemberLeft, Promote
 
-#: The standstills of single tasks are told up to so many: where members give up everything, each task has one a round.
+#: The maximum of pauses of single tasks: where members give up everything, each task has one a round.
 MOST_STANDSTILLS = 20_000
 #: This part of the time is left on either side, to see how it begins and ends.
 _ASIDE = 25
@@ -74,7 +74,7 @@ class LoadAt(NamedTuple):
 class ColdStart(NamedTuple):
     """A task starts from a copy that is not caught up (both by index); ``restores_ms``: so long it restores first.
 
-    ``restores_ms`` is ``None`` where nobody knows, or instances differ in how fast they restore.
+    ``restores_ms`` is ``None`` where it is unknown, or instances differ in how fast they restore.
     """
 
     task: int
@@ -188,7 +188,7 @@ def _ends(plan: Plan, cold: Sequence[ColdStart], spans: Mapping[tuple[int, int],
 
 
 def _in_time(plan: Plan) -> Iterator[Pause]:
-    """Yield the pauses of single tasks when they are; those of a Connect group plans tell earlier, as its rounds."""
+    """Yield the pauses of single tasks at their times; plans have those of a Connect group earlier, as its rounds."""
     pauses = plan.pauses.rounds.single()
     if not plan.is_of_workers:
         yield from pauses
@@ -215,7 +215,7 @@ def _spans(plan: Plan) -> Mapping[tuple[int, int], int]:
 def cold_starts_of(plan: Plan) -> Iterator[ColdStart]:
     """Yield the starts of stateful tasks from copies that are not caught up, in time.
 
-    How long each restores is told where all instances are known to restore at one rate, as the plan's figures count it:
+    ``restores_ms`` is known where all instances are known to restore at one rate, as the plan's figures count it:
     those of a streams group follow what is still under way.
     """
     group, restore = plan.group, plan.rates.restore
@@ -413,7 +413,7 @@ def _loads(plan: Plan, from_ms: int) -> Iterator[LoadAt]:
 
 
 def _alone_at_the_end(plan: Plan, stretches: Iterable[Stretch], from_ms: int, to_ms: int) -> Iterator[Standstill]:
-    """Yield the standstills that do not end within the plan."""
+    """Yield the pauses that do not end within the plan."""
     absent = plan.rounds[-1].not_configured if plan.rounds else frozenset()
     owned_tasks = {task for holding in apart_from_stateless(plan.final) for task in holding.active}
     unrun_tasks = {

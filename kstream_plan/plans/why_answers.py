@@ -66,11 +66,11 @@ class WhyTask(StrEnum):
     WAITS_FOR_COPY = "waits-for-copy"
     #: The balance needs it elsewhere, and it can go at once.
     MOVES = "moves"
-    #: Nobody runs it.
+    #: It is unassigned.
     HAS_NO_OWNER = "has-no-owner"
     #: It is to run elsewhere, and within this plan it does not get there.
     NEVER_ARRIVES = "never-arrives"
-    #: It has no state, and such tasks are dealt anew at every rebalance.
+    #: It has no state, and such tasks are reassigned at every rebalance.
     STATELESS = "stateless"
 
 
@@ -79,7 +79,7 @@ class WhyInstance(StrEnum):
 
     #: It runs all that it is to run.
     HAS_ITS_SHARE = "has-its-share"
-    #: It has come since the newest decision: nobody has decided anything for it yet.
+    #: It joined after the newest decision, which therefore assigned it nothing.
     NOT_DECIDED_FOR = "not-decided-for"
     #: Copies of tasks that it is to run catch up there.
     WAITS_FOR_COPIES = "waits-for-copies"
@@ -156,7 +156,7 @@ class Rebalances:
     """Why there are so many rebalances.
 
     ``by_trigger`` is how many each trigger starts. Of the hand-overs, which are follow-ups, ``for_state`` are needed
-    for tasks with state; the others only because stateless tasks are dealt anew (``only_stateless``), because threads
+    for tasks with state; the others only because stateless tasks are reassigned (``only_stateless``), because threads
     of an instance are evened out (``only_threads``), or for both (``only_both``). ``stateless_hops`` and
     ``thread_moves`` are how many tasks that concerns in all, ``moves`` how many stateful tasks change owner.
     """

@@ -37,7 +37,7 @@ def check_plan(
 ) -> CheckedPlan:
     """Hold a plan against the policy and the guards, and check its invariants.
 
-    That the steps are lossless is not among these: whoever makes or reads a plan has seen to it.
+    That the steps are lossless is not among these: it is checked where a plan is made or read.
 
     ``baseline`` is the plan for what was before, of the same application; ``source`` where the plan is kept. With
     ``draws`` the plan is one of several, and of each rule the worst of them counts; ``baseline_draws`` likewise.

@@ -63,7 +63,7 @@ def settles_at_target(subject: PlanView) -> Iterator[tuple[int | None, str]]:
 
 
 def holders_are_members(subject: PlanView) -> Iterator[tuple[int | None, str]]:
-    """Who holds anything at the end takes part then."""
+    """Every consumer that holds anything at the end is a member then."""
     plan = subject.plan
     members = {plan.group.instance_index[process_id] for process_id, _ in plan.members}
     holders = {plan.group.instance_of[consumer] for consumer, holding in enumerate(subject.plan.final) if any(holding)}

@@ -34,7 +34,7 @@ def held_as_numbers(plan: Plan) -> bool:
     """Tell whether a plan has all its stateless tasks as numbers."""
     if not isinstance(plan.initial, Holdings) or not isinstance(plan.final, Holdings):
         return False
-    if any(rnd.turns for rnd in plan.rounds):  # they tell all steps one by one
+    if any(rnd.turns for rnd in plan.rounds):  # they have all steps one by one
         return False
     is_stateless = _is_stateless(plan.group)
     return all(

@@ -15,7 +15,7 @@ def balance(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
 
     *Instance balance* is how far the instances' tasks are apart, most minus least; *subtopology balance* the same for
     the tasks of one subtopology, of the most uneven one. The limit is for both. The KIP puts the second into words as
-    the instances that execute each subtopology, most minus least: that is told beside them (``figures``), but it has no
+    the instances that execute each subtopology, most minus least: that stands beside them (``figures``), but it has no
     limit, for a subtopology of two partitions runs on two instances at most, wherever the others run.
 
     With unequal capacities most minus least says nothing; then it is 0 if everyone runs its share by capacity to the

@@ -13,7 +13,7 @@ from kstream_plan.policy.limits import LimitValue, TagCounts
 from kstream_plan.policy.rules import RULES
 from kstream_plan.policy.rules.measuring import UNKNOWN, Kind, MeasuredPlan, Measurement, Offence, Rule
 
-#: Rules that simulations do not tell which were saved before there were these: of their other draws nothing is known.
+#: Rules that older saved simulations do not have: the values of their other draws are unknown.
 LATER_RULES = (
     *("max_pause_in_all", "max_connector_tasks_per_worker", "must_follow_target"),
     *map(restored_key, (*PAUSE_RULES, "max_cold_handovers")),

@@ -13,9 +13,9 @@ from kstream_plan.policy.rules.measuring import UNKNOWN, MeasuredPlan, Measureme
 def duration(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure the time from now to the last rebalance; to blame is the first round beyond the limit.
 
-    Of a streams group it is the time until everything runs, for Stable only says that everybody was told; of a Connect
-    group the time by which the last round has taken effect. Where the plan knows the least alone, it is unknown.
-    Without a restore rate it is what is likely, unless the policy asks for a rate.
+    Of a streams group it is the time until everything runs, since Stable only means that all members got their
+    assignment; of a Connect group the time by which the last round has taken effect. Where the plan has a lower bound
+    alone, it is unknown. Without a restore rate it is the likely time, unless the policy requires a rate.
     """
     plan = subject.plan
     if plan.summary.duration_is == "least" or (subject.needs_rate and lacks_rate(plan)):
