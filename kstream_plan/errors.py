@@ -6,16 +6,17 @@ A bug is anything else and keeps its traceback.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
-#: Nobody reads more; a value out of a damaged file may have megabytes.
+#: A longer text is not read; a value of a damaged file may have megabytes.
 _MOST_CHARACTERS = 1_000
 
 
-def _in_short(what: str) -> str:
-    if len(what) <= _MOST_CHARACTERS:
-        return what
+def _in_short(text: str) -> str:
+    if len(text) <= _MOST_CHARACTERS:
+        return text
     half = _MOST_CHARACTERS // 2
-    return f"{what[:half]} […] {what[-half:]}"
+    return f"{text[:half]} […] {text[-half:]}"
 
 
 class KstreamPlanError(Exception):
@@ -25,9 +26,9 @@ class KstreamPlanError(Exception):
         what: what is wrong, one sentence without a full stop.
         where: the place (file, application, field, line), or empty if there is none.
         fix: what the reader can do about it, or empty if ``what`` says it already.
-        application_id: the application it is about, ``None`` if that cannot be told or it is about no single one.
+        application_id: the application it is about, ``None`` if that is unknown or it is about no single one.
 
-    Of a file with several mistakes it is the first, and ``also`` are the others (:func:`together`).
+    Of a file with several mistakes it is the first, and ``also`` are the others (:func:`merge_errors`).
     """
 
     exit_code = 1
@@ -41,8 +42,8 @@ class KstreamPlanError(Exception):
         self.application_id = application_id
 
     def __str__(self) -> str:
-        what = _in_short(self.what)
-        head = f"{self.where}: {what}" if self.where else what
+        text = _in_short(self.what)
+        head = f"{self.where}: {text}" if self.where else text
         return f"{head}. Fix: {self.fix}" if self.fix else head
 
     def came_up_in(self, application_id: str) -> None:
@@ -55,12 +56,12 @@ class KstreamPlanError(Exception):
             self.where = f"{application}, {self.where}" if self.where else application
 
 
-def together(errors: Sequence[KstreamPlanError]) -> KstreamPlanError:
-    """Return the first of these errors, which has all the others, and those that they had, in ``also``."""
-    first, *others = [each for error in errors for each in (error, *error.also)]
-    for other in others:
-        other.also = ()
-    first.also = tuple(others)
+def merge_errors(errors: Sequence[KstreamPlanError]) -> KstreamPlanError:
+    """Return the first of these errors, with all the others, and those in their ``also``, in its ``also``."""
+    first, *other_errors = chain.from_iterable((error, *error.also) for error in errors)
+    for other_error in other_errors:
+        other_error.also = ()
+    first.also = tuple(other_errors)
     return first
 
 
@@ -77,7 +78,7 @@ class ScenarioError(KstreamPlanError):
 
 
 class NoSuchInstanceError(ScenarioError):
-    """Nobody in the group is called so."""
+    """No instance of the group has that name."""
 
 
 class PlanFileError(KstreamPlanError):
@@ -99,4 +100,4 @@ class PlanInvariantError(KstreamPlanError):
 
 
 class ClusterError(KstreamPlanError):
-    """A Kafka cluster cannot be reached, or does not allow or cannot answer what is asked of it."""
+    """A Kafka cluster cannot be reached, or does not allow or cannot answer a request."""

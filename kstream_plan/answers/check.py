@@ -116,7 +116,7 @@ FORM.add(
 )
 _OFFENCE = FORM.view(
     Offence,
-    measured=or_null(WHOLE).described("What it comes to; null: unknown."),
+    measured=field("value", "What it comes to; null: unknown.", or_null(WHOLE)),
     round=field("round_number", "Number of the rebalance; null: none."),
     task_id="The task; null: none.",
     process_id="The instance; null: none.",
@@ -126,20 +126,20 @@ _WAIVER = or_null(
     FORM.view(
         Waiver,
         application="The applications, as a glob.",
-        until=field(lambda waiver: waiver.until.isoformat(), "Its last day.", shape("string", format="date")),
+        until=field(lambda waiver: waiver.last_day.isoformat(), "Its last day.", shape("string", format="date")),
         reason="Why.",
     )
 )
 _BASELINE = FORM.view(
     Finding,
-    measured=field(lambda finding: _measure(finding, finding.before), codec=_MEASURED),
+    measured=field(lambda finding: _measure(finding, finding.baseline_value), codec=_MEASURED),
     kept=field("kept_before", "Whether it keeps to the rule.", shape("boolean")),
 )
 _CURE = FORM.view(
     Finding,
     config=field(_config, "The settings.", shape("object")),
     measured=field(
-        lambda finding: None if finding.cure is None else _measure(finding, finding.cure.measured), codec=_MEASURED
+        lambda finding: None if finding.cure is None else _measure(finding, finding.cure.value), codec=_MEASURED
     ),
     duration_ms=added(
         or_null(WHOLE), "How long the plan then takes; null: unknown, or nothing moves.", get="cure.lasts_ms"
@@ -166,13 +166,13 @@ _FINDING = FORM.view(
         get="finding.likely",
     ),
     invariant=field("finding.invariant", "A broken invariant: a defect of kstream-plan, or a plan changed by hand."),
-    measured=field(lambda worded: _measure(worded.finding, worded.finding.measured), codec=_MEASURED),
+    measured=field(lambda worded: _measure(worded.finding, worded.finding.value), codec=_MEASURED),
     worst_of_draws=field(
         "finding.worst_of",
         "Number of random simulations: the measured value is that of the worst; the plan shows a better one.",
     ),
     between=field(
-        "finding.between",
+        "finding.value_range",
         "The measured value is the worse end of this range: it depends on something unknown; null: it does not.",
     ),
     figures=field(

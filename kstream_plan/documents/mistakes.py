@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Self, TypeVar
 
-from kstream_plan.errors import KstreamPlanError, together
+from kstream_plan.errors import KstreamPlanError, merge_errors
 
 _Item = TypeVar("_Item")
 _Value = TypeVar("_Value")
@@ -34,7 +34,7 @@ class Mistakes:
             self.raise_all()
         elif isinstance(raised, KstreamPlanError) and raised not in self._mistakes:
             self._mistakes.append(raised)
-            raise together(self._mistakes) from None
+            raise merge_errors(self._mistakes) from None
 
     @property
     def flawless(self) -> bool:
@@ -54,7 +54,7 @@ class Mistakes:
     def raise_all(self) -> None:
         """Raise what was noted as one error, if anything was."""
         if self._mistakes:
-            raise together(self._mistakes)
+            raise merge_errors(self._mistakes)
 
     def read(self, read: Callable[[], _Value], default: _Other) -> _Value | _Other:
         """Return what is read; ``default`` if that is a mistake."""

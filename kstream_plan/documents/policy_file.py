@@ -204,7 +204,7 @@ def _waiver(field: YamlNode) -> Waiver:
         return Waiver(
             application=parts.get("application", lambda name: name.text("write an application id or a glob"), ""),
             rule=parts.get("rule", lambda rule: rule.one_of(tuple(RULES)), ""),
-            until=parts.get("until", _last_day, date.min),
+            last_day=parts.get("until", _last_day, date.min),
             reason=parts.get("reason", lambda reason: reason.text("write why, or the ticket"), ""),
         )
 

@@ -90,7 +90,10 @@ def caught_up(snapshot: Snapshot, question: Question) -> ConditionAnswer:
     known_copies = KnownCopies(snapshot, at_ms, question.options.trust_ms)
     task_ids_behind, unknown_ids_by_reason = list[str](), dict[str, list[str]]()
     for task, instance in copies_to_catch_up(snapshot):
-        evidence, task_id = known_copies.at(task, instance, at_ms), str(snapshot.state.group.tasks[task].task_id)
+        evidence, task_id = (
+            known_copies.evidence_of(task, instance, at_ms),
+            str(snapshot.state.group.tasks[task].task_id),
+        )
         if evidence.known is Known.BEHIND:
             task_ids_behind.append(task_id)
         elif evidence.known is Known.UNKNOWN:

@@ -69,7 +69,7 @@ def _started(snapshot: Snapshot, now_ms: int, outside: Timeline, by_ms: int) -> 
     found = {process_id: at_ms - now_ms for process_id, at_ms in snapshot.started_ms.items()}
     for change in outside.changes:
         if change.at_ms <= by_ms:
-            found |= {arrival.instance.process_id: change.at_ms for arrival in change.joined}
+            found |= {arrival.instance.process_id: change.at_ms for arrival in change.arrivals}
     return found
 
 

@@ -159,9 +159,12 @@ class _Run:
         if turn.silent:
             return self.coordinator.next(turn, partial(self.outside.ahead, self.at_ms))
         self.coordinator.took(turn)
-        rates, steps = self.outside.rates_from(self.at_ms), RoundSteps.of(self.maker, turn.steps, turn.stateless)
+        rates, steps = (
+            self.outside.rates_from(self.at_ms),
+            RoundSteps.from_steps(self.maker, turn.steps, turn.stateless),
+        )
         if turn.members:
-            steps = RoundSteps.of(steps.maker, turn.members).before(steps)
+            steps = RoundSteps.from_steps(steps.maker, turn.members).followed_by(steps)
         self.restored.add(self.at_ms, turn.state.group, rates, steps)
         self.members.clear()
         if turn.member is not None and self.rounds:
@@ -185,7 +188,7 @@ class _Run:
     def follow(self, before: Turn) -> None:
         """Begin with what follows from the turn before the plan; a turn of its own comes now if nothing does."""
         self.at_ms = before.at_ms
-        steps = RoundSteps.of(self.maker, before.steps)
+        steps = RoundSteps.from_steps(self.maker, before.steps)
         self.restored.add(self.at_ms, before.state.group, self.outside.rates, steps)
         self.restored.begin(steps)
         due = self.coordinator.next(before, partial(self.outside.ahead, self.at_ms))
@@ -196,11 +199,11 @@ class _Run:
     def go_on(self, turn: Turn, due: Due | None) -> None:
         """Let the time until the next turn pass; what is due after a change from outside gives way to it."""
         change_ms = self.outside.next_change_ms()
-        if due is None or (change_ms is not None and change_ms <= due.at_ms and not due.begun):
+        if due is None or (change_ms is not None and change_ms <= due.at_ms and not due.under_way):
             assert change_ms is not None
             due = Due(change_ms, Trigger.MANUAL)
         to_ms = self._earliest_ms(max(0, due.at_ms))
-        self.trigger, self.begun = due.trigger, due.begun
+        self.trigger, self.begun = due.trigger, due.under_way
         self._pass(turn, to_ms)
         self.take_in(self.outside.due(to_ms))
 
@@ -289,7 +292,7 @@ class _Run:
             running = self.balance = self.balance or RunningBalance(group)
         if of_instances is None:
             of_instances = _by_instance(group, turn.decided)
-        return self.everyone.balance(group, running.of(Holdings.of(group, of_instances)))
+        return self.everyone.balance(group, running.balance_after(Holdings.of(group, of_instances)))
 
     def _close_round(self) -> None:
         """Add the members' turns to the last round."""
@@ -303,7 +306,7 @@ class _Run:
         last, reached = self.turns[-1][0], {*rnd.phases}.union(*(turn.phases for turn, _ in self.turns))
         self.rounds[-1] = replace(
             rnd,
-            steps=RoundSteps.joined(parts),
+            steps=RoundSteps.concatenate(parts),
             turns=tuple(turns),
             phases=tuple(phase for phase in Phase if phase in reached),
             balance=self._balance(last, RunningBalance(last.state.group)),
@@ -335,12 +338,12 @@ class _Run:
     def _regroup(self, change: GroupChange) -> None:
         old = self.state.group
         group = self.everyone.same_or(Group.of(old.application_id, list(old.tasks), list(change.members)))
-        for process_id, stopped_at_ms in change.left:
+        for process_id, stopped_at_ms in change.departures:
             instance, produced = old.instance_index[process_id], self.outside.produced
             self.disks[process_id] = disk_of(self.state, instance, stopped_at_ms, self.at_ms, produced)
         disks = {
             arrival.instance.process_id: left_of(self.disks.pop(arrival.disk_of, ()), group, arrival)
-            for arrival in change.joined
+            for arrival in change.arrivals
             if arrival.disk_of is not None
         }
         taking = TakingIn(

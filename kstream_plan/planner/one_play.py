@@ -34,7 +34,7 @@ from kstream_plan.planner.unproven_starts import unproven_starts
 from kstream_plan.planner.within_the_limit import restores_within_limit, restoring_starts
 from kstream_plan.plans import Plan, Round, Summary, Verdict
 from kstream_plan.plans.balance import initial_balance
-from kstream_plan.plans.caught_up_evidence import Taken, UnprovenStart
+from kstream_plan.plans.caught_up_evidence import AssumedFacts, UnprovenStart
 from kstream_plan.plans.design import CopyDoubt, Played
 from kstream_plan.plans.end import PlanEnd
 from kstream_plan.plans.known_rates import known_rates
@@ -165,7 +165,7 @@ def _unproven(
         now_ms=case.now_ms,
         trust_ms=case.options.trust_ms,
         undated=case.is_undated,
-        taken=Taken(caught_up=case.options.proofs == "stores", left_over=case.options.cleaning == "late"),
+        taken=AssumedFacts(caught_up=case.options.proofs == "stores", left_over=case.options.cleaning == "late"),
         doubts=doubts,
     )
 

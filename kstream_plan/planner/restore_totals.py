@@ -12,7 +12,7 @@ from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.plans import HandOver, Promote
 from kstream_plan.plans.restore_times import cold_restoring_ms
 from kstream_plan.plans.round_steps import RoundSteps
-from kstream_plan.plans.step_rows import RESTORING, STARTS, Rows, are, joined
+from kstream_plan.plans.step_rows import RESTORING, STARTS, Rows, are, concatenate
 
 #: Whether all run, at the same rates, from one time (milliseconds) to another.
 _Steady: TypeAlias = Callable[[int, int], bool]
@@ -81,7 +81,7 @@ class RestoreTotals:
     def _look(self) -> None:
         if not self._rounds:
             return
-        rows, number = joined([steps.rows for _, steps in self._rounds])
+        rows, number = concatenate([steps.rows for _, steps in self._rounds])
         restoring = are(rows["kind"], *RESTORING) & (rows["restore_records"] != 0)
         self._any = self._any or bool(restoring.any())
         self._note_unrated(rows[restoring])

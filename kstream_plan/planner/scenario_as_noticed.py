@@ -76,7 +76,7 @@ class Timeline:
     @property
     def notices_late(self) -> bool:
         """Whether the group notices some time after it that anybody has stopped."""
-        return any(left.stopped_at_ms < change.at_ms for change in self.changes for left in change.left)
+        return any(left.stopped_at_ms < change.at_ms for change in self.changes for left in change.departures)
 
 
 def timeline(
@@ -498,8 +498,8 @@ class _Draft:
                 trigger=trigger,
                 event=event,
                 members=tuple(self.members.values()),
-                left=tuple(left),
-                joined=tuple(joined),
+                departures=tuple(left),
+                arrivals=tuple(joined),
                 settings=settings or led_anew,
             )
         )

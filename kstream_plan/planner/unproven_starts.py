@@ -25,13 +25,13 @@ from kstream_plan.plans import (
 )
 from kstream_plan.plans.caught_up_evidence import (
     AS_READ,
-    NOTHING_TAKEN,
+    NOTHING_ASSUMED,
+    AssumedFacts,
     Course,
     Evidence,
     Fact,
     Known,
     KnownCopies,
-    Taken,
     UnprovenStart,
     options_that_tell,
     written_at,
@@ -93,7 +93,7 @@ def unproven_starts(
     now_ms: int,
     trust_ms: int | None,
     undated: bool = False,
-    taken: Taken = NOTHING_TAKEN,
+    taken: AssumedFacts = NOTHING_ASSUMED,
     doubts: Sequence[CopyDoubt] = (),
 ) -> tuple[UnprovenStart, ...]:
     """Return the starts that count as warm, and are not proven to be, in time.
@@ -119,7 +119,7 @@ def unproven_starts(
     if not group.stateful or snapshot.group_protocol == "connect":  # connectors and tasks have no state
         return ()
     known = known_copies(snapshot, outside.paces, now_ms=now_ms, trust_ms=trust_ms)
-    known = replace(known, undated=undated, taken=taken)
+    known = replace(known, undated=undated, assumed=taken)
     marked = frozenset(
         (task, copy.instance)
         for task, copies in enumerate(snapshot.state.copies)
@@ -160,7 +160,7 @@ def known_copies(snapshot: Snapshot, paces: Sequence[PaceChange], *, now_ms: int
         snapshot,
         now_ms,
         trust_ms,
-        written=partial(_written, snapshot, outside, now_ms),
+        records_written=partial(_written, snapshot, outside, now_ms),
         bursts=partial(_bursts, snapshot.state.group, paces, now_ms),
         restores_as_given=any(isinstance(p, RestoreRate) and not p.process_ids and p.at_ms <= 0 for p in paces),
         writes_as_given=any(isinstance(p, ProduceRate) and p.subtopology is None and p.at_ms <= 0 for p in paces),
@@ -250,7 +250,7 @@ class _Follower:
         on_disk = self.known.snapshot.stores == "persistent"
         has_unsized = self._has_unsized()
         # of them a copy may take an unknown part of the rate that its instance is known to restore at
-        any_unsized = has_unsized and self.known.snapshot.rates.any_restore and not self.known.taken.caught_up
+        any_unsized = has_unsized and self.known.snapshot.rates.any_restore and not self.known.assumed.caught_up
         at_first = list(_lacking(self.known.snapshot, self.group, held)) if any_unsized else []
         for copy, lag in at_first:
             self._lacks(*copy, lag)
@@ -443,7 +443,7 @@ class _Follower:
 
         ``lacks``: so many records its copy lacks in the plan.
         """
-        evidence = self.known.at(
+        evidence = self.known.evidence_of(
             task,
             self._instance(process_id),
             at_ms + self.now_ms,

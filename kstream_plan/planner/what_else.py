@@ -361,7 +361,7 @@ class WhatElse:
         """
         rates, changes = self.case.snapshot.rates, self.case.outside.changes
         run = {task for held in made.initial for task in held.active}
-        goes = any(change.left for change in changes) or not run.issuperset(made.group.stateful)
+        goes = any(change.departures for change in changes) or not run.issuperset(made.group.stateful)
         return bool(rates.restore) and rates.restore_per_instance is None and bool(changes) and goes
 
     def _sides_of_the_time_out(self) -> tuple[Case, Case]:

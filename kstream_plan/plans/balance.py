@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 from kstream_plan.engine import load as engine
@@ -32,30 +31,29 @@ class Load(NamedTuple):
 
 def instance_loads(group: Group, holdings: Sequence[Holding]) -> list[Load]:
     """Count the tasks of every instance, given what each consumer holds."""
-    found, holdings = [], tuple(holdings)
+    loads, holdings = [], tuple(holdings)
     for consumers in group.consumers_of:
-        held = holdings[consumers.start : consumers.stop]
-        active = [group.stateful_flags[task] for roles in held for task in roles.active]
-        copies = sum(len(roles.standby) + len(roles.warmup) for roles in held)
-        found.append(Load(sum(active), len(active) - sum(active), copies))
-    return found
+        instance_holdings = holdings[consumers.start : consumers.stop]
+        active = [group.stateful_flags[task] for roles in instance_holdings for task in roles.active]
+        copies = sum(len(roles.standby) + len(roles.warmup) for roles in instance_holdings)
+        loads.append(Load(sum(active), len(active) - sum(active), copies))
+    return loads
 
 
-def balance_of(group: Group, held: Sequence[Holding], absent: Collection[str] = ()) -> Balance:
-    """Return how evenly is spread what each consumer has; the spreads leave out the instances that are ``absent``."""
+def balance_of(group: Group, holdings: Sequence[Holding], absent: Collection[str] = ()) -> Balance:
+    """Return how evenly these holdings spread the load; the spreads leave out the instances that are ``absent``."""
     running = RunningBalance(group)
     if absent:
-        there = [instance.process_id not in absent for instance in group.instances]
-        running.present([*compress(range(len(there)), there)])
-    for consumer, of in enumerate(held):
-        running.change(group.instance_of[consumer], Holding(), of)
+        running.present([index for index, instance in enumerate(group.instances) if instance.process_id not in absent])
+    for consumer, holding in enumerate(holdings):
+        running.change(group.instance_of[consumer], Holding(), holding)
     return running.balance()
 
 
 def initial_balance(group: Group, initial: Sequence[Holding], rounds: Sequence[Round]) -> Balance:
     """Return how evenly the load is spread as the first rebalance finds it.
 
-    Who joins in it counts as empty; who joins in a later one does not count yet.
+    Instances that join in it count as empty; those that join in a later one do not count yet.
     """
     return balance_of(group, initial, _joining_later(rounds))
 
@@ -87,25 +85,25 @@ class RunningBalance:
     def __init__(self, group: Group, load: engine.Load | None = None) -> None:
         """``load``: what was counted before."""
         self._group, self._load = group, engine.Load(group) if load is None else load
-        self._decided: Holdings | None = None
+        self._decision: Holdings | None = None
 
-    def of(self, decided: Holdings) -> Balance:
-        """Return the balance of what was decided for every instance, and count on from there."""
-        before, self._decided = self._decided, decided
-        if before is None:
-            before = Holdings((Holding(),) * len(decided), self._group.stateless, no_owners(self._group))
-        for instance in unlike(before.stateful, decided.stateful):
-            self.change(instance, before.stateful[instance], decided.stateful[instance])
-        if before.owners is not decided.owners:
-            self.deal(before.owners, decided.owners)
+    def balance_after(self, decision: Holdings) -> Balance:
+        """Return the balance of a decision, by instance, and count on from there."""
+        previous_decision, self._decision = self._decision, decision
+        if previous_decision is None:
+            previous_decision = Holdings((Holding(),) * len(decision), self._group.stateless, no_owners(self._group))
+        for instance in unlike(previous_decision.stateful, decision.stateful):
+            self.change(instance, previous_decision.stateful[instance], decision.stateful[instance])
+        if previous_decision.owners is not decision.owners:
+            self.deal(previous_decision.owners, decision.owners)
         return self.balance()
 
     def present(self, instances: Sequence[int]) -> None:
-        """Say who takes part from now on."""
+        """Set the instances that take part from now on."""
         self._load.present(instances)
 
     def change(self, instance: int, old: Holding, new: Holding) -> None:
-        """Count what a consumer of an instance has instead of what it had."""
+        """Count the new holding of a consumer instead of its old one."""
         if old.active is not new.active:
             for change, tasks in zip((-1, 1), difference(old.active, new.active), strict=True):
                 for task in tasks:
@@ -114,21 +112,21 @@ class RunningBalance:
         self._load.add_copies(instance, copies)
 
     def deal(self, old: Owners, new: Owners) -> None:
-        """Count the stateless tasks where these run now: mostly an instance gets as many as it gives up."""
+        """Count the stateless tasks at their new owners: mostly an instance gets as many as it gives up."""
         import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
 
-        moved, instances = (old != new).nonzero()[0], len(self._group.instances)
-        lost, subtopology_of = moved[old[moved] >= 0], self._subtopology_of_stateless
+        moved_places, instances = (old != new).nonzero()[0], len(self._group.instances)
+        lost_places, subtopology_of = moved_places[old[moved_places] >= 0], self._subtopology_of_stateless
         cells = len(self._load.subtopologies) * instances
-        gains = np.bincount(subtopology_of[moved] * instances + new[moved], minlength=cells)
-        changes = gains - np.bincount(subtopology_of[lost] * instances + old[lost], minlength=cells)
+        gains = np.bincount(subtopology_of[moved_places] * instances + new[moved_places], minlength=cells)
+        changes = gains - np.bincount(subtopology_of[lost_places] * instances + old[lost_places], minlength=cells)
         for cell in changes.nonzero()[0].tolist():
             number, instance = divmod(cell, instances)
             self._load.add(number, instance, int(changes[cell]))
 
     @cached_property
     def _subtopology_of_stateless(self) -> npt.NDArray[np.int64]:
-        """By place among the stateless tasks the place of its subtopology."""
+        """The place of the subtopology of each stateless task, by the place of the task."""
         import numpy as np  # noqa: PLC0415 - as above
 
         place = {name: place for place, name in enumerate(self._load.subtopologies)}
@@ -141,9 +139,9 @@ class RunningBalance:
 
 
 def _joining_later(rounds: Sequence[Round]) -> set[str]:
-    """Return who is no member yet in the first of the rounds."""
+    """Return the instances that join after the first round."""
     joins_later: dict[str, bool] = {}
     for place, rnd in enumerate(rounds):
         for step in rnd.member_steps:
             joins_later.setdefault(step.process_id, place > 0 and isinstance(step, MemberJoined))
-    return {process_id for process_id, later in joins_later.items() if later}
+    return {process_id for process_id, is_later in joins_later.items() if is_later}

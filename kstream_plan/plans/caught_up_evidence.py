@@ -1,6 +1,6 @@
-"""What is known of a copy at a moment: that it has caught up, that it is behind, or neither; and by which fact.
+"""Evidence about a copy at a moment: it has caught up, it is behind, or neither is known; and the deciding fact.
 
-Whoever asks whether a task would start warm asks here. A copy has caught up for sure if it was measured or reported to
+It decides whether a task would start warm. A copy has caught up for sure if it was measured or reported to
 have within ``trust.reports.of`` of the moment, or if it was so far within ``acceptable.recovery.lag`` that nothing
 known to be written can have carried it out of that by then. What was true at the last join does not stay true by
 itself: unless somebody says otherwise, what a join reported counts for a heartbeat interval, what was measured for a
@@ -37,7 +37,7 @@ Written: TypeAlias = Callable[[int, int, int], int | None]
 
 
 class Known(StrEnum):
-    """What is known of a copy."""
+    """Whether a copy has caught up, as far as that is known."""
 
     CAUGHT_UP = "proven-caught-up"
     BEHIND = "proven-behind"
@@ -118,12 +118,12 @@ class UnprovenStart:
 
 
 class Course(NamedTuple):
-    """What has become of a copy since the snapshot, in milliseconds of the snapshot's clock.
+    """The course of a copy since the snapshot, in milliseconds of the snapshot's clock.
 
     Attributes:
         ran_until_ms: its instance ran the task until then; ``None``: it did not.
         restarted_ms: its process may have been another one until then; ``None``: it is the same.
-        left_over_ms: nobody is assigned it since then; ``None``: as the snapshot says.
+        left_over_ms: it is not assigned since then; ``None``: as the snapshot says.
         is_new: it was made after the snapshot.
         closed: another thread of its instance opens it since then.
     """
@@ -139,8 +139,8 @@ class Course(NamedTuple):
 AS_READ = Course()
 
 
-class Taken(NamedTuple):
-    """What counts as true though it is unknown, as in one of several courses of a plan.
+class AssumedFacts(NamedTuple):
+    """Unknown facts that count as true, as in one of several courses of a plan.
 
     Attributes:
         caught_up: every copy that is assigned has caught up.
@@ -151,8 +151,8 @@ class Taken(NamedTuple):
     left_over: bool = False
 
 
-#: Nothing counts as true that is unknown.
-NOTHING_TAKEN = Taken()
+#: No unknown fact counts as true.
+NOTHING_ASSUMED = AssumedFacts()
 
 
 class _Report(NamedTuple):
@@ -166,38 +166,38 @@ class _Report(NamedTuple):
 
     @property
     def heard_ms(self) -> int | None:
-        """When somebody said so; ``None``: nobody did, it follows from a plan."""
+        """When it was reported; ``None``: it was not, it follows from a plan."""
         return None if self.fact is Fact.RAN_THERE else self.at_ms
 
 
 @dataclass(frozen=True)
 class KnownCopies:
-    """Tells what is known of every copy of a snapshot at any moment.
+    """Gives evidence about every copy of a snapshot at any moment.
 
     Attributes:
         snapshot: what was read.
-        now_ms: the moment that is asked about; what was heard later proves nothing.
+        now_ms: the moment of the question; later reports prove nothing.
         trust_ms: how old a report may be that counts as true at a moment; ``None``: a minute for what was measured, a
             heartbeat interval for what was said at a join.
-        written: what is written in a time; by default by the snapshot's rates.
+        records_written: what is written in a time; by default by the snapshot's rates.
         bursts: the same of what is written at once, which no report within ``trust_ms`` can have foreseen.
         restores_as_given: it is given by hand how fast every instance restores, beside the snapshot's rates.
         undated: when the snapshot was taken is unknown, and so is how old its reports are by now.
         writes_as_given: it is given by hand how much is written, beside the snapshot's rates.
-        taken: what counts as true though it is unknown.
+        assumed: unknown facts that count as true.
     """
 
     snapshot: Snapshot
     now_ms: int
     trust_ms: int | None = None
-    written: Written | None = None
+    records_written: Written | None = None
     bursts: Callable[[int, int, int], int] = field(default=lambda _task, _from_ms, _to_ms: 0)
     restores_as_given: bool = False
     writes_as_given: bool = False
     undated: bool = False
-    taken: Taken = NOTHING_TAKEN
+    assumed: AssumedFacts = NOTHING_ASSUMED
 
-    def at(
+    def evidence_of(
         self,
         task: int,
         instance: int,
@@ -207,7 +207,7 @@ class KnownCopies:
         course: Course = AS_READ,
         likely: bool | None = None,
     ) -> Evidence:
-        """Return what is known of a copy when its task starts there, on the snapshot's clock.
+        """Return the evidence about a copy when its task starts there, on the snapshot's clock.
 
         Args:
             task: the task's index in the snapshot's group.
@@ -218,58 +218,60 @@ class KnownCopies:
             likely: whether a plan that goes by restore rates given by hand finds it caught up.
         """
         until_ms = at_ms if written_until_ms is None else min(at_ms, written_until_ms)
-        whatever = self._whatever_the_copy(task, until_ms)
-        if whatever is not None and whatever.fact is Fact.STATELESS:
-            return whatever
-        known = self._of_copy(task, instance, (at_ms, until_ms), course, likely)
-        if whatever is None:
-            return known
-        if known.known is Known.CAUGHT_UP:
-            most = [each.at_most for each in (known, whatever) if each.at_most is not None]
-            return replace(known, at_most=min(most, default=None))  # no copy lacks more than all there is
-        words = f"{known.words}; {whatever.words}"
-        if known.fact is Fact.IN_MEMORY and course == AS_READ:
-            return replace(whatever, fact=Fact.IN_MEMORY, words=words)  # no plan counts that, which begins with reports
-        if known.known is Known.BEHIND or whatever.at_most == 0:
-            return whatever  # how much is restored first, the start itself tells
-        return replace(known, fact=Fact.WITHIN_LIMIT, words=words, at_most=whatever.at_most)
+        common_evidence = self._evidence_of_any_copy(task, until_ms)
+        if common_evidence is not None and common_evidence.fact is Fact.STATELESS:
+            return common_evidence
+        evidence = self._of_copy(task, instance, (at_ms, until_ms), course, likely)
+        if common_evidence is None:
+            return evidence
+        if evidence.known is Known.CAUGHT_UP:
+            bounds = [bound for bound in (evidence.at_most, common_evidence.at_most) if bound is not None]
+            return replace(evidence, at_most=min(bounds, default=None))  # no copy lacks more than all there is
+        words = f"{evidence.words}; {common_evidence.words}"
+        if evidence.fact is Fact.IN_MEMORY and course == AS_READ:
+            return replace(
+                common_evidence, fact=Fact.IN_MEMORY, words=words
+            )  # no plan counts that, which begins with reports
+        if evidence.known is Known.BEHIND or common_evidence.at_most == 0:
+            return common_evidence  # the start itself states how much is restored first
+        return replace(evidence, fact=Fact.WITHIN_LIMIT, words=words, at_most=common_evidence.at_most)
 
     def _of_copy(
         self, task: int, instance: int, times_ms: tuple[int, int], course: Course, likely: bool | None
     ) -> Evidence:
-        """Return what is known of a copy itself; ``times_ms`` as of :meth:`_by_reports`."""
-        if self.taken.caught_up:
-            known = _by_rates(likely=True, reports=(), until_ms=times_ms[1])
+        """Return the evidence about a copy itself; ``times_ms`` as of :meth:`_by_reports`."""
+        if self.assumed.caught_up:
+            evidence = _by_rates(likely=True, reports=(), until_ms=times_ms[1])
         else:
-            known = self._while_input_waits(task, self._if_persistent(task, instance, times_ms, course, likely))
-        if known.known is not Known.CAUGHT_UP or self.snapshot.stores in ("persistent", "in-memory"):
-            return known
+            evidence = self._while_input_waits(task, self._if_persistent(task, instance, times_ms, course, likely))
+        if evidence.known is not Known.CAUGHT_UP or self.snapshot.stores in ("persistent", "in-memory"):
+            return evidence
         restarted = self._restarted(task, instance, course)
         if not restarted and not course.closed and course.left_over_ms is None:  # what was reported so, is persistent
-            return known
+            return evidence
         happens = "the process restarts" if restarted else "the task is closed and opened again"
         words = f"{happens}, and whether stores are persistent or in memory is unknown"
         settle = STORES_TELL
         return Evidence(known=Known.UNKNOWN, fact=Fact.STORES_UNKNOWN, words=words, settled_by=settle)
 
-    def _while_input_waits(self, task: int, known: Evidence) -> Evidence:
+    def _while_input_waits(self, task: int, evidence: Evidence) -> Evidence:
         """Return what is known of a copy by now, if its task writes as fast as it can until its input is processed."""
-        waiting = self._unwritten.get(task, 0)
-        if waiting <= self._limit or known.known is not Known.CAUGHT_UP or known.fact not in _TOLD:
-            return known
-        words = f"{known.words}; its task has a backlog of input, {waiting:,} records, and what it writes is unknown"
-        return replace(known, known=Known.UNKNOWN, fact=Fact.INPUT_BEHIND, words=words, at_most=None)
+        backlog = self._unwritten_records.get(task, 0)
+        if backlog <= self._limit or evidence.known is not Known.CAUGHT_UP or evidence.fact not in _TOLD:
+            return evidence
+        words = f"{evidence.words}; its task has a backlog of input, {backlog:,} records, and what it writes is unknown"
+        return replace(evidence, known=Known.UNKNOWN, fact=Fact.INPUT_BEHIND, words=words, at_most=None)
 
     def _if_persistent(
         self, task: int, instance: int, times_ms: tuple[int, int], course: Course, likely: bool | None
     ) -> Evidence:
         """Return what is known of a copy unless its stores are in memory, where it is unknown whether they are."""
         at_ms, until_ms = times_ms
-        known = self._lost(task, instance, at_ms, course)
-        if known is None and course.ran_until_ms is None and not course.is_new:
-            known = self._heard_later(task, instance) or self._never_told(task, instance)
-        if known is not None:
-            return known
+        evidence = self._evidence_if_lost(task, instance, at_ms, course)
+        if evidence is None and course.ran_until_ms is None and not course.is_new:
+            evidence = self._heard_later(task, instance) or self._never_told(task, instance)
+        if evidence is not None:
+            return evidence
         reports = self._reports(task, instance, course)
         dated = not self._is_undated(task, instance, course)
         if dated and likely is not None and self._rates_decide(task, instance, reports, until_ms):
@@ -298,7 +300,7 @@ class KnownCopies:
 
     def is_assigned(self, task: int, instance: int) -> bool:
         """Tell whether a copy is assigned to an instance after the newest decision."""
-        return (task, instance) in self._assigned
+        return (task, instance) in self._assigned_copies
 
     def has_copy(self, task: int, instance: int) -> bool:
         """Tell whether the snapshot has a copy of a task on an instance."""
@@ -308,8 +310,8 @@ class KnownCopies:
     def _limit(self) -> int:
         return self.snapshot.config.acceptable_recovery_lag
 
-    def _whatever_the_copy(self, task: int, until_ms: int) -> Evidence | None:
-        """Return what holds even of an empty copy; ``None``: nothing does."""
+    def _evidence_of_any_copy(self, task: int, until_ms: int) -> Evidence | None:
+        """Return the evidence that holds even of an empty copy; ``None``: there is none."""
         kind = self.snapshot.state.group.tasks[task]
         if not kind.stateful:
             return Evidence(known=Known.CAUGHT_UP, fact=Fact.STATELESS, words="the task has no state", at_most=0)
@@ -319,16 +321,16 @@ class KnownCopies:
         if not kind.end_offset_known or (self.undated and self._may_grow(task)):
             return None
         seen_ms = self._end_seen_ms(task)
-        written = self._written(task, seen_ms, until_ms)
+        written_records = self._written_between(task, seen_ms, until_ms)
         if kind.end_offset_sum:
-            is_unknown = written is None and until_ms - seen_ms > self._trusted_ms(Fact.REPORTED)
+            is_unknown = written_records is None and until_ms - seen_ms > self._trusted_ms(Fact.REPORTED)
         elif until_ms > seen_ms:
-            is_unknown = written is None  # a group that has only just begun may write any number
+            is_unknown = written_records is None  # a group that has only just begun may write any number
         else:  # as much may have been written at this very moment, once the group runs
             is_unknown = self.snapshot.decision is not None and not _bounds_written(self.snapshot.rates, task)
         if is_unknown:
             return None
-        whole = kind.end_offset_sum + (written or 0)
+        whole = kind.end_offset_sum + (written_records or 0)
         if whole > self._limit:
             return None
         words = f"the whole changelog, {whole:,} records, is within acceptable.recovery.lag"
@@ -346,17 +348,17 @@ class KnownCopies:
         by_undated_decision = decision is not None and decision.at_ms is None
         return course.ran_until_ms is None and (self.undated or seat in snapshot.undated_reports or by_undated_decision)
 
-    def _lost(self, task: int, instance: int, at_ms: int, course: Course) -> Evidence | None:
-        """Return what follows if there may be no copy any more; ``None``: there is one for sure."""
+    def _evidence_if_lost(self, task: int, instance: int, at_ms: int, course: Course) -> Evidence | None:
+        """Return the evidence if the copy may be gone; ``None``: it is there for sure."""
         copy = self._copy(task, instance)
         whole = self._whole(task)
-        if copy is None and course == AS_READ and (task, instance) not in self._assigned:
+        if copy is None and course == AS_READ and (task, instance) not in self._assigned_copies:
             return self._empty(Fact.NO_COPY, "there is no copy", whole)
         left_over_ms, closed = self._left_over_ms(task, instance, course), course.closed
         closed = closed or left_over_ms is not None or self._restarted(task, instance, course)
         if closed and self.snapshot.stores == "in-memory":
             return self._empty(Fact.IN_MEMORY, "its stores are in memory: a restart or a move leaves nothing", whole)
-        if left_over_ms is None or self.taken.left_over:
+        if left_over_ms is None or self.assumed.left_over:
             return None
         if not self._may_be_deleted(task, instance, copy, left_over_ms, at_ms, course):
             return None
@@ -376,10 +378,10 @@ class KnownCopies:
         return Evidence(known=Known.BEHIND, fact=fact, words=words, at_least=whole or 0, at_most=whole)
 
     def _left_over_ms(self, task: int, instance: int, course: Course) -> int | None:
-        """Return since when nobody is assigned the copy; ``None``: somebody is."""
+        """Return since when the copy is not assigned; ``None``: it is assigned."""
         if course.left_over_ms is not None:
             return course.left_over_ms
-        if course != AS_READ or (task, instance) in self._assigned:
+        if course != AS_READ or (task, instance) in self._assigned_copies:
             return None
         copy = self._copy(task, instance)
         return None if copy is None else copy.lost_at_ms or 0
@@ -413,9 +415,9 @@ class KnownCopies:
         least = max(lag, 0)
         if seat in snapshot.least_lags:
             words = f"it is at least {least:,} records behind; how far at most is unknown"
-            known = Known.BEHIND if least > self._limit else Known.UNKNOWN
+            knowledge = Known.BEHIND if least > self._limit else Known.UNKNOWN
             settle = ("--metrics with end offsets",)
-            return Evidence(known=known, fact=Fact.LEAST_LAG, words=words, at_least=least, settled_by=settle)
+            return Evidence(known=knowledge, fact=Fact.LEAST_LAG, words=words, at_least=least, settled_by=settle)
         if is_caught_up(lag, self._limit):
             return None
         if seat in snapshot.no_closer_ms:
@@ -445,7 +447,7 @@ class KnownCopies:
     def _by_reports(
         self, task: int, instance: int, reports: tuple[_Report, ...], times_ms: tuple[int, int], course: Course
     ) -> Evidence:
-        """Return what the reports of a copy say of a moment, the one that says most.
+        """Return the strongest evidence of the reports of a copy about a moment.
 
         ``times_ms`` are when the task starts, and until when something was written.
         """
@@ -455,15 +457,15 @@ class KnownCopies:
             return Evidence(known=Known.UNKNOWN, fact=Fact.UNDATED, words=words, settled_by=_TO_MEASURE)
         if course == AS_READ and self._should_be_measured(task, instance):
             return self._unknown(task, instance, reports[0], max(0, until_ms - reports[0].at_ms), None)
-        evidence = [self._by_report(task, instance, report, at_ms, until_ms) for report in reports]
+        evidence_of_each = [self._by_report(task, instance, report, at_ms, until_ms) for report in reports]
         order = (Known.CAUGHT_UP, Known.BEHIND, Known.UNKNOWN)
-        return min(evidence, key=lambda each: order.index(each.known))
+        return min(evidence_of_each, key=lambda evidence: order.index(evidence.known))
 
     def _should_be_measured(self, task: int, instance: int) -> bool:
         """Tell whether measuring was asked for, and failed for a copy that somebody is assigned."""
         snapshot, seat = self.snapshot, (task, instance)
         asked_for = snapshot.measuring_failed or snapshot.coverage is not None
-        return asked_for and seat in self._assigned and seat not in snapshot.measured_lags
+        return asked_for and seat in self._assigned_copies and seat not in snapshot.measured_lags
 
     def _by_report(self, task: int, instance: int, report: _Report, at_ms: int, until_ms: int) -> Evidence:
         age_ms = max(0, until_ms - report.at_ms)
@@ -480,7 +482,7 @@ class KnownCopies:
         is_old = at_ms - report.at_ms > min(trusted_ms, fresh_ms)
         may_have_caught_up = report.at_most or is_old or self._is_forecast(instance)
         if report.lag > self._limit and not may_have_caught_up:
-            words = f"{_SAID[report.fact]} {report.lag:,} records behind{_ago(age_ms)}"
+            words = f"{_SAID[report.fact]} {report.lag:,} records behind{_age_text(age_ms)}"
             return Evidence(
                 known=Known.BEHIND,
                 fact=report.fact,
@@ -495,8 +497,8 @@ class KnownCopies:
     def _at_most(self, task: int, report: _Report, until_ms: int) -> int | None:
         """Return how far a copy is behind at most by a moment; ``None``: not known."""
         lag, since_ms = (report.lag, report.at_ms) if report.most is None else (report.most, self._end_seen_ms(task))
-        written = self._written(task, since_ms, until_ms)
-        return None if written is None else lag + written
+        written_records = self._written_between(task, since_ms, until_ms)
+        return None if written_records is None else lag + written_records
 
     def _trusted_ms(self, fact: Fact) -> int:
         """Return how old a report by that fact may be that counts as true."""
@@ -512,7 +514,7 @@ class KnownCopies:
         return rates.restore_rate(instance) is not None or instance in rates.restore_at_least
 
     def _caught_up(self, report: _Report, age_ms: int, at_most: int) -> Evidence:
-        words = f"{_SAID[report.fact]} {report.lag:,} records behind{_ago(age_ms)}, at most {at_most:,} by then"
+        words = f"{_SAID[report.fact]} {report.lag:,} records behind{_age_text(age_ms)}, at most {at_most:,} by then"
         return Evidence(
             known=Known.CAUGHT_UP,
             fact=report.fact,
@@ -524,15 +526,14 @@ class KnownCopies:
 
     def _unknown(self, task: int, instance: int, report: _Report, age_ms: int, at_most: int | None) -> Evidence:
         rates = self.snapshot.rates
+        report_words = f"{_SAID[report.fact]} {report.lag:,} records behind{_age_text(age_ms)}"
         settle: tuple[str, ...]
         if report.lag > self._limit and not report.at_most:
-            words = f"{_SAID[report.fact]} {report.lag:,} records behind{_ago(age_ms)}, and may have caught up since"
+            words = f"{report_words}, and may have caught up since"
             fact = Fact.FORECAST if self._is_forecast(instance) else Fact.OLD_REPORT
             settle = (*_TO_MEASURE, "--restore-rate")
         else:
-            words = (
-                f"{_SAID[report.fact]} {report.lag:,} records behind{_ago(age_ms)}, and may have fallen behind since"
-            )
+            words = f"{report_words}, and may have fallen behind since"
             fact, settle = Fact.OLD_REPORT, (*_TO_MEASURE, f"{_TRUST}={at_least_as_long(age_ms)}")
             if not _bounds_written(rates, task):
                 settle = (*_TO_MEASURE, "--set produce.rate", settle[-1])
@@ -549,7 +550,7 @@ class KnownCopies:
         )
 
     def _reports(self, task: int, instance: int, course: Course) -> tuple[_Report, ...]:
-        """Return what was heard of a copy; nothing: nobody said anything."""
+        """Return the reports of a copy; empty: there are none."""
         if course.ran_until_ms is not None:
             return (_Report(0, course.ran_until_ms, Fact.RAN_THERE),)
         lag = None if instance < 0 or course.is_new else reported_lag(self.snapshot, task, instance)
@@ -580,10 +581,10 @@ class KnownCopies:
             return reported_ms
         return 0 if decision is None or decision.at_ms is None else min(0, decision.at_ms)
 
-    def _written(self, task: int, from_ms: int, to_ms: int) -> int | None:
-        """Return what is written in a time; ``None``: not known."""
-        if self.written is not None:
-            return self.written(task, from_ms, to_ms)
+    def _written_between(self, task: int, from_ms: int, to_ms: int) -> int | None:
+        """Return the number of records written in a time; ``None``: unknown."""
+        if self.records_written is not None:
+            return self.records_written(task, from_ms, to_ms)
         return written_at(self.snapshot, task, from_ms, to_ms)
 
     def _whole(self, task: int) -> int | None:
@@ -594,12 +595,12 @@ class KnownCopies:
         return next((copy for copy in self.snapshot.state.copies[task] if copy.instance == instance), None)
 
     @cached_property
-    def _unwritten(self) -> dict[int, int]:
+    def _unwritten_records(self) -> dict[int, int]:
         """The records that changelogs grow by while their tasks work off their input."""
         return self.snapshot.unwritten
 
     @cached_property
-    def _assigned(self) -> frozenset[tuple[int, int]]:
+    def _assigned_copies(self) -> frozenset[tuple[int, int]]:
         """The copies, as (task, instance), that somebody is assigned after the newest decision."""
         instance_of = self.snapshot.state.group.instance_of
         return frozenset(
@@ -612,25 +613,25 @@ class KnownCopies:
 
 def _by_rates(*, likely: bool, reports: tuple[_Report, ...], until_ms: int) -> Evidence:
     age_ms = min((max(0, until_ms - report.at_ms) for report in reports), default=None)
-    known = Known.CAUGHT_UP if likely else Known.BEHIND
+    knowledge = Known.CAUGHT_UP if likely else Known.BEHIND
     words = f"by the rates that are known it {'has caught up' if likely else 'is behind'} by then"
-    return Evidence(known=known, fact=Fact.RATES, words=words, age_ms=age_ms)
+    return Evidence(known=knowledge, fact=Fact.RATES, words=words, age_ms=age_ms)
 
 
-def options_that_tell(evidence: Iterable[Evidence]) -> tuple[str, ...]:
+def options_that_tell(evidence_of_all: Iterable[Evidence]) -> tuple[str, ...]:
     """Return the options that would settle what is unknown; of one that takes a time that which is enough for all."""
     farthest: dict[str, tuple[int, str]] = {}
-    for known in evidence:
-        for option in known.settled_by:
+    for evidence in evidence_of_all:
+        for option in evidence.settled_by:
             name = next((name for name in (_TRUST, _NOW) if option.startswith(name)), option)
-            reach_ms = (known.heard_ms if name == _NOW else known.age_ms) or 0
+            reach_ms = (evidence.heard_ms if name == _NOW else evidence.age_ms) or 0
             if name not in farthest or farthest[name][0] < reach_ms:
                 farthest[name] = reach_ms, option
     return tuple(option for _, option in farthest.values())
 
 
 def unsaid_of(snapshot: Snapshot, *, undated: bool = False) -> str:
-    """Return what does not say how old reports are, where that is unknown."""
+    """Return the reason why the age of reports is unknown."""
     if undated or snapshot.captured_at is None:
         return "the snapshot does not say when it was taken"
     if snapshot.undated_reports:
@@ -678,7 +679,7 @@ def at_least_as_long(milliseconds: int) -> str:
     return f"{-(-milliseconds // 86_400_000)}d"
 
 
-def _ago(age_ms: int) -> str:
+def _age_text(age_ms: int) -> str:
     return f" {moment(age_ms // 1000 * 1000)} before" if age_ms >= 1000 else ""
 
 

@@ -28,7 +28,7 @@ _COLD_IF = {
 
 
 def cold_sentences(plan: Plan, activities: Sequence[Activity], draws: Draws | None) -> Iterator[str]:
-    """Yield whether tasks start cold, how many, why, and what would tell where that is unknown."""
+    """Yield whether tasks start cold, how many, why, and which options would tell where that is unknown."""
     cold, is_open = range_of(plan, "cold_handovers", draws), more_may_follow(plan, draws)
     if plan.is_of_workers or not plan.group.stateful:
         return
@@ -72,12 +72,12 @@ def cold_sentences(plan: Plan, activities: Sequence[Activity], draws: Draws | No
         likely = f"{count_range(restoring, least, most)} {'task restores' if most == 1 else 'tasks restore'}"
         option = f" ({plan.tells_restoring_first} would tell)" if most_shown else ", in other random simulations"
         tells = "" if restoring else option
-        which = likely if restoring else f"{_up_to(most, 'task', is_open=is_open)} may restore"
-        yield f"{which} state before running, though {copies} as caught up{tells}."
+        clause = likely if restoring else f"{_up_to(most, 'task', is_open=is_open)} may restore"
+        yield f"{clause} state before running, though {copies} as caught up{tells}."
 
 
 def _up_to(number: int, noun: str, *, is_open: bool) -> str:
-    """Return how many there may be: ``Up to 3 cold starts``, or ``At least 3 cold starts``."""
+    """Return a number with its bound: ``Up to 3 cold starts``, or ``At least 3 cold starts``."""
     return f"{'At least' if is_open else 'Up to'} {count(number, noun)}"
 
 
@@ -129,20 +129,22 @@ def still_restoring(plan: Plan) -> str:
 
 def _lost_places(plan: Plan, activities: Sequence[Activity]) -> Iterator[Sequence[Instance]]:
     """Yield the instances that had a copy of each task that starts cold; none if one of them is still there."""
-    group, gone = plan.group, set[str]()
+    group, departed_ids = plan.group, set[str]()
     for activity in activities:
-        gone = gone.union(activity.left).difference(activity.joined)
+        departed_ids = departed_ids.union(activity.left_ids).difference(activity.joined_ids)
         if activity.cold:
             first = activity.rounds[0].number
             holders = _holders(plan, plan.rounds[first - 2].assigned if first > 1 else plan.initial)
             places = (holders[group.task_index[move.task_id]] for move in activity.cold)
-            yield from (() if any(each.process_id not in gone for each in place) else place for place in places)
+            yield from (
+                () if any(instance.process_id not in departed_ids for instance in place) else place for place in places
+            )
 
 
 def _holders(plan: Plan, holdings: Sequence[Holding]) -> Mapping[int, Sequence[Instance]]:
     """Return the instances that have a copy of each stateful task."""
     holders = defaultdict[int, list[Instance]](list)
-    for consumer, held in enumerate(apart_from_stateless(holdings)):
-        for task in chain.from_iterable(held):
+    for consumer, holding in enumerate(apart_from_stateless(holdings)):
+        for task in chain.from_iterable(holding):
             holders[task].append(plan.group.instances[plan.group.instance_of[consumer]])
     return holders

@@ -78,13 +78,13 @@ class Turn:
 class Due(NamedTuple):
     """When the next turn comes by itself, and why.
 
-    ``begun``: it is under way already, so that a change from outside until then is taken in by it. Else such a change
+    ``under_way``: it has begun already, so that a change from outside until then is taken in by it. Else such a change
     brings a turn of its own, in place of this one. ``of_member``: a member does what was decided, no round begins.
     """
 
     at_ms: int
     trigger: Trigger
-    begun: bool = False
+    under_way: bool = False
     of_member: bool = False
 
 
@@ -92,8 +92,8 @@ class Lapse(NamedTuple):
     """The time from one turn to the next one, on the plan's clock.
 
     ``spans`` divide it where rates change or instances stop; ``paced``: the pace changes in it, or at one of its ends.
-    ``idle``: the turn at its beginning changed nothing, and is not told of. ``more``: at its end or later somebody
-    comes or goes, or settings change.
+    ``idle``: the turn at its beginning changed nothing, and is not told of. ``more_changes``: at its end or later
+    somebody comes or goes, or settings change.
     """
 
     from_ms: int
@@ -101,7 +101,7 @@ class Lapse(NamedTuple):
     spans: Sequence[Span]
     paced: bool = False
     idle: bool = False
-    more: bool = False
+    more_changes: bool = False
 
 
 #: A time of the plan's clock → how things stand from the present turn until then, as far as events from outside say.
@@ -293,14 +293,14 @@ class Design(ABC):
         """
         del snapshot
         if isinstance(event, ConnectorEvent):
-            what = "connectors are created, deleted and given tasks in Connect groups, and this is not one"
-            raise ScenarioError(what, where=event.where, fix="leave it out")
+            message = "connectors are created, deleted and given tasks in Connect groups, and this is not one"
+            raise ScenarioError(message, where=event.where, fix="leave it out")
         settings = getattr(event, "settings", ())
         kinds = (("streams groups", GROUP_SETTINGS), ("Connect groups", CONNECT_GROUP_ONLY))
         of_others = next(((name, kind) for name, _ in settings for kind, theirs in kinds if name in theirs), None)
         if of_others is not None:
-            what = f"{of_others[0].replace('_', '.')} is a setting of {of_others[1]}, and this is not one"
-            raise ScenarioError(what, where=getattr(event, "where", ""), fix="leave it out")
+            message = f"{of_others[0].replace('_', '.')} is a setting of {of_others[1]}, and this is not one"
+            raise ScenarioError(message, where=getattr(event, "where", ""), fix="leave it out")
         return event
 
     def rebalances_until_ms(self, _state: GroupState, _config: AssignmentConfig) -> int | None:
@@ -370,11 +370,11 @@ class Design(ABC):
         """Return the consumers that give up everything before each decision, so that nobody owns it then."""
         return frozenset()
 
-    def assumptions(self, _played: Played) -> tuple[Note, ...]:
+    def assumptions(self, _run: Played) -> tuple[Note, ...]:
         """Say what a plan takes for granted about how the group coordinates."""
         return ()
 
-    def lower_bounds(self, moves: int, _played: Played, *, solve: bool) -> LowerBounds:
+    def lower_bounds(self, moves: int, _run: Played, *, solve: bool) -> LowerBounds:
         """Return the least that any plan could do, ``moves`` being the least that have to change owner.
 
         ``solve``: take the time to find the least that has to be restored.

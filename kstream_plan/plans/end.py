@@ -1,4 +1,4 @@
-"""Where a plan ends, with what it takes to plan on from there and what its rounds do not tell."""
+"""The end of a plan, with what it takes to plan on from there and what its rounds do not state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class EndConsumer(NamedTuple):
 
 
 class EndInstance(NamedTuple):
-    """Who took part in the last decision; ``started_ms``: since when it runs, ``None`` if not known."""
+    """A member at the last decision; ``started_ms``: since when it runs; ``None``: unknown."""
 
     process_id: str
     leader: bool
@@ -73,7 +73,7 @@ class EndInput(NamedTuple):
 class PlanEnd:
     """The group as the last decision of a plan found it; times are on the plan's clock.
 
-    ``begins_at`` is the plan's beginning (RFC 3339), ``None`` if nobody knows when that is; ``at_ms`` is when the last
+    ``begins_at`` is the plan's beginning (RFC 3339), ``None`` if that is unknown; ``at_ms`` is when the last
     decision was made. ``goes_on``: somebody decided in the plan; else the group is as it was. ``to_come`` is how much
     of what happens to the group comes after the plan's end, and so is lost with it. ``unprocessed`` is the input of
     tasks that waits while they restore, and that which the snapshot had. ``stores``: where they are; ``None``: unknown.

@@ -65,7 +65,7 @@ def _fold_run(run: list[Activity], *, shown_first: int, shown_last: int) -> list
 
 
 def _is_plain(event: Activity) -> bool:
-    return _is_warm_probe(event) and event.ready == event.expected
+    return _is_warm_probe(event) and event.ready_warmups == event.probed_warmups
 
 
 def _is_warm_probe(event: Activity) -> bool:

@@ -1,4 +1,4 @@
-"""What is decided and held after each of many rounds whose steps are rows, made when somebody looks at it."""
+"""The decision and the assignment of each of many rounds whose steps are rows, made when they are read."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class HoldingsLog:
         self._initial = initial
         self._current = current
         self._rounds: list[RoundSteps] = []
-        #: by round, as far as it was made, and which of these were made of what was current
-        self._made: dict[int, Outcome] = {}
-        self._told: set[int] = set()
+        #: Outcomes by round, as far as they are made, and the rounds whose outcome is the current one of their time.
+        self._outcomes: dict[int, Outcome] = {}
+        self._current_rounds: set[int] = set()
         self._replayed = -1
         self._replay = replay(group, initial, _rows_after(self._rounds, -1))
 
@@ -41,8 +41,8 @@ class HoldingsLog:
         number = len(self._rounds)
         self._rounds.append(steps)
         return (
-            LoggedHoldings(self, number, "decided", warmups),
-            LoggedHoldings(self, number, "assigned", warmups + temporary),
+            LoggedHoldings(self, number, "decision", warmups),
+            LoggedHoldings(self, number, "assignment", warmups + temporary),
         )
 
     def close(self) -> None:
@@ -57,47 +57,48 @@ class HoldingsLog:
         Raises:
             ValueError: a step does not fit what is held.
         """
-        found = self._made.get(number)
-        if found is None and self._is_current(number):
+        if number not in self._outcomes and self._is_current(number):
             assert self._current is not None
-            found = self._made[number] = self._current()
-            self._told.add(number)
-        return self._replayed_to(number) if found is None else found
+            self._outcomes[number] = self._current()
+            self._current_rounds.add(number)
+        return self._outcomes[number] if number in self._outcomes else self._replayed_to(number)
 
     def held_before(self, number: int) -> Sequence[Holding]:
         """Return what is held before a round, by consumer."""
-        return self.outcome(number - 1).assigned if number else self._initial
+        return self.outcome(number - 1).assignment if number else self._initial
 
     def steps_of(self, number: int) -> RoundSteps:
         """Return the steps of a round."""
         return self._rounds[number]
 
-    def is_told(self, number: int) -> bool:
-        """Tell whether a round's outcome is of what was current after it, and not made of the steps."""
-        return number in self._told or self._is_current(number)
+    def was_current(self, number: int) -> bool:
+        """Tell whether a round's outcome was current after it, and is not made of the steps."""
+        return number in self._current_rounds or self._is_current(number)
 
     def _is_current(self, number: int) -> bool:
         return self._current is not None and number == len(self._rounds) - 1
 
     def _replayed_to(self, number: int) -> Outcome:
         """Go on from the round that was made last, or from a known one that is closer."""
-        before = range(number - 1, -1, -1)
-        known = next((made for made in before if made == self._replayed or made in self._made), -1)
-        if known != self._replayed:
-            self._begin_after(known)
+        earlier_rounds = range(number - 1, -1, -1)
+        start_round = next(
+            (place for place in earlier_rounds if place == self._replayed or place in self._outcomes), -1
+        )
+        if start_round != self._replayed:
+            self._begin_after(start_round)
         while self._replayed < number:
             try:
                 outcome = next(self._replay)
-            except ValueError:  # nothing comes after that: who asks again is to be told again
+            except ValueError:  # nothing comes after that: the next call raises the same
                 self._begin_after(-1)
                 raise
             self._replayed += 1
-            self._made.setdefault(self._replayed, outcome)
-        return self._made[number]
+            self._outcomes.setdefault(self._replayed, outcome)
+        return self._outcomes[number]
 
-    def _begin_after(self, known: int) -> None:
-        held = self._initial if known < 0 else self._made[known].assigned
-        self._replay, self._replayed = replay(self.group, held, _rows_after(self._rounds, known)), known
+    def _begin_after(self, start_round: int) -> None:
+        holdings = self._initial if start_round < 0 else self._outcomes[start_round].assignment
+        self._replay, self._replayed = replay(self.group, holdings, _rows_after(self._rounds, start_round)), start_round
 
 
 class LoggedHoldings(LazyHoldings):
@@ -105,16 +106,18 @@ class LoggedHoldings(LazyHoldings):
 
     __slots__ = ("field", "log", "number")
 
-    def __init__(self, log: HoldingsLog, number: int, field: Literal["decided", "assigned"], extra_copies: int) -> None:
-        super().__init__(len(log.group.consumer_ids), partial(_made, log, number, field), extra_copies)
+    def __init__(
+        self, log: HoldingsLog, number: int, field: Literal["decision", "assignment"], extra_copies: int
+    ) -> None:
+        super().__init__(len(log.group.consumer_ids), partial(_holdings_of, log, number, field), extra_copies)
         self.log = log
         self.number = number
         self.field = field
 
 
-def _made(log: HoldingsLog, number: int, field: Literal["decided", "assigned"]) -> tuple[Holding, ...]:
+def _holdings_of(log: HoldingsLog, number: int, field: Literal["decision", "assignment"]) -> tuple[Holding, ...]:
     outcome = log.outcome(number)
-    return outcome.decided if field == "decided" else outcome.assigned
+    return outcome.decision if field == "decision" else outcome.assignment
 
 
 def _rows_after(rounds: Sequence[RoundSteps], number: int) -> Iterator[RoundSteps]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kstream_plan.model import Group, Rates
 
-#: What a rate rests on that an option tells.
+#: The source of a rate that an option gives.
 GIVEN = "given"
 
 
@@ -44,7 +44,7 @@ def known_rates(rates: Rates, group: Group) -> KnownRates:
     """Return what a plan of ``group`` knows of rates: those given by hand beat those measured, these beat bounds."""
     bounds = not rates.restore
     return KnownRates(
-        restore=_known(
+        restore=_known_rate(
             rates.restore_at_least if bounds else rates.restore,
             rates.restore_per_instance,
             len(group.instances),
@@ -52,7 +52,7 @@ def known_rates(rates: Rates, group: Group) -> KnownRates:
             rates.restore_source,
             at_least=bounds,
         ),
-        produce=_known(
+        produce=_known_rate(
             {task: rate for task, rate in rates.produce.items() if group.tasks[task].stateful},
             rates.produce_per_task,
             len(group.stateful),
@@ -62,9 +62,9 @@ def known_rates(rates: Rates, group: Group) -> KnownRates:
     )
 
 
-def _known(
-    measured: Mapping[int, float],
-    given: float | None,
+def _known_rate(
+    measured_rates: Mapping[int, float],
+    given_rate: float | None,
     among: int,
     intervals: Mapping[int, int],
     sources: Mapping[int, str],
@@ -73,21 +73,21 @@ def _known(
 ) -> KnownRate | None:
     if not among:
         return None
-    if given is not None:
-        return KnownRate(given, given, given, among, among, 0, 0, at_least=False, sources=(GIVEN,))
-    if not measured:
+    if given_rate is not None:
+        return KnownRate(given_rate, given_rate, given_rate, among, among, 0, 0, at_least=False, sources=(GIVEN,))
+    if not measured_rates:
         return None
     from statistics import median  # noqa: PLC0415 - loads random and fractions, and few rates are measured
 
-    often = [intervals.get(of, 0) for of in measured]
+    interval_counts = [intervals.get(index, 0) for index in measured_rates]
     return KnownRate(
-        median=median(measured.values()),
-        least=min(measured.values()),
-        most=max(measured.values()),
-        measured=len(measured),
+        median=median(measured_rates.values()),
+        least=min(measured_rates.values()),
+        most=max(measured_rates.values()),
+        measured=len(measured_rates),
         among=among,
-        least_intervals=min(often),
-        most_intervals=max(often),
+        least_intervals=min(interval_counts),
+        most_intervals=max(interval_counts),
         at_least=at_least,
-        sources=tuple(sorted({sources[of] for of in measured if of in sources})),
+        sources=tuple(sorted({sources[index] for index in measured_rates if index in sources})),
     )

@@ -1,4 +1,4 @@
-"""How many there are of something over time: series of levels, each until the next."""
+"""Numbers over time: series of levels, each until the next."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 
 class Level(NamedTuple):
-    """How many there are from a time on, until the next level of the same series."""
+    """The number from a time on, until the next level of the same series."""
 
     at_ms: int
     number: int
 
 
 def levels_of(spans: Iterable[tuple[tuple[int, int], int]], from_ms: int, to_ms: int) -> tuple[Level, ...]:
-    """Return how many spans there are at once; each comes with how many it stands for. At ``to_ms`` none has ended."""
+    """Return the number of spans at once; each comes with the number it stands for. At ``to_ms`` none has ended."""
     changes: Counter[int] = Counter({from_ms: 0})
     for (begin_ms, end_ms), number in spans:
         if begin_ms < end_ms:
@@ -27,14 +27,14 @@ def levels_of(spans: Iterable[tuple[tuple[int, int], int]], from_ms: int, to_ms:
     return _added_up(changes)
 
 
-def summed(several: Iterable[Sequence[Level]]) -> tuple[Level, ...]:
-    """Return how many there are in all of these series; they begin at the same time."""
+def summed(all_series: Iterable[Sequence[Level]]) -> tuple[Level, ...]:
+    """Return the sum of these series; they begin at the same time."""
     changes: Counter[int] = Counter()
-    for series in several:
-        before = 0
+    for series in all_series:
+        previous_number = 0
         for at_ms, number in series:
-            changes[at_ms] += number - before
-            before = number
+            changes[at_ms] += number - previous_number
+            previous_number = number
     return _added_up(changes)
 
 
@@ -45,5 +45,5 @@ def _added_up(changes: Mapping[int, int]) -> tuple[Level, ...]:
 
 
 def level_at(series: Sequence[Level], at_ms: int) -> int:
-    """Return how many there are at a time, after what happens then."""
+    """Return the number at a time, after the changes of that time."""
     return next((level.number for level in reversed(series) if level.at_ms <= at_ms), 0)

@@ -30,19 +30,19 @@ def copies_of_stateful(plan: Plan) -> dict[int, int]:
     return copies
 
 
-def worst_loss(plan: Plan, alone: Set[int]) -> tuple[str, int | None]:
-    """Return the instance whose loss costs most, and how many records then have to be restored; ``None``: not known.
+def worst_loss(plan: Plan, uncopied_tasks: Set[int]) -> tuple[str, int | None]:
+    """Return the instance whose loss costs most, and the records to restore then; ``None``: unknown.
 
-    ``alone`` are the tasks that have no other copy.
+    ``uncopied_tasks`` are the tasks that have no other copy.
     """
     group, initial = plan.group, tuple(plan.initial)
     costs: list[tuple[int, int]] = []
     for index, consumers in enumerate(group.consumers_of):
-        held = {task for consumer in consumers for task in initial[consumer].active} & alone
-        costs.append((-sum(group.tasks[task].end_offset_sum for task in held), index))
+        lost_tasks = {task for consumer in consumers for task in initial[consumer].active} & uncopied_tasks
+        costs.append((-sum(group.tasks[task].end_offset_sum for task in lost_tasks), index))
     cost, index = min(costs)
-    known = all(group.tasks[task].end_offset_known for task in alone)
-    return group.instances[index].process_id, -cost if known else None
+    is_known = all(group.tasks[task].end_offset_known for task in uncopied_tasks)
+    return group.instances[index].process_id, -cost if is_known else None
 
 
 def at_first(plan: Plan) -> list[int]:
@@ -58,7 +58,7 @@ def at_the_end(plan: Plan) -> Iterator[tuple[str, int]]:
             yield instance.process_id, load.stateful if plan.group.stateful else load.stateless
 
 
-def after(plan: Plan) -> Iterator[tuple[int, ...]]:
+def after_each_round(plan: Plan) -> Iterator[tuple[int, ...]]:
     """Yield how much every instance runs after each round of the plan."""
     return running(plan) if plan.group.stateful else (rnd.balance.active for rnd in plan.rounds)
 
@@ -87,17 +87,17 @@ def busiest_changes(plan: Plan) -> list[tuple[int, int]]:
 
 def _changes(plan: Plan) -> Iterator[tuple[tuple[int, ...], int]]:
     """Yield what every instance runs, from when on, wherever the busiest one runs another load than before."""
-    last, folds = busiest_first(plan), not plan.is_of_workers
+    previous_load, folds = busiest_first(plan), not plan.is_of_workers
     times_ms = [rnd.at_ms for rnd in plan.rounds] if folds else plan.in_effect_ms
-    for index, loads_then in enumerate(after(plan)):
+    for index, loads_then in enumerate(after_each_round(plan)):
         load = max(loads_then, default=0)
         follows = index + 1 < len(plan.rounds) and plan.rounds[index + 1].trigger is Trigger.FOLLOW_UP
-        if load != last and not (folds and follows):
+        if load != previous_load and not (folds and follows):
             start = index
             while folds and start > 0 and plan.rounds[start].trigger is Trigger.FOLLOW_UP:
                 start -= 1
             yield loads_then, times_ms[start]
-            last = load
+            previous_load = load
 
 
 class Busiest(NamedTuple):
@@ -114,41 +114,42 @@ class Busiest(NamedTuple):
 
 
 def busiest(plan: Plan, since_ms: int = 0) -> Busiest:
-    """Return who runs the most from a time on, and how much; times count from then."""
+    """Return the instances that run the most from a time on, and how much; times count from then."""
     courses = [(tuple(at_first(plan)), 0), *_changes(plan)]
     courses = courses[max(sum(at_ms < since_ms for _, at_ms in courses) - 1, 0) :]
-    loads_then, from_ms = max(courses, key=lambda of: max(of[0], default=0))
+    loads_then, from_ms = max(courses, key=lambda course: max(course[0], default=0))
     most = max(loads_then, default=0)
-    who = tuple(
+    process_ids = tuple(
         instance.process_id for instance, load in zip(plan.group.instances, loads_then, strict=True) if load == most
     )
-    before, after = (max(courses[place][0], default=0) for place in (0, -1))
-    return Busiest(before, most, who, max(from_ms - since_ms, 0), after)
+    tasks_before, tasks_after = (max(courses[place][0], default=0) for place in (0, -1))
+    return Busiest(tasks_before, most, process_ids, max(from_ms - since_ms, 0), tasks_after)
 
 
 def relief_ms(plan: Plan) -> int | None:
     """Return when the busiest instance runs less than at first, ``None`` if it never does."""
-    now = busiest_first(plan)
-    return next((at_ms for load, at_ms in busiest_changes(plan) if load < now), None)
+    first_load = busiest_first(plan)
+    return next((at_ms for load, at_ms in busiest_changes(plan) if load < first_load), None)
 
 
 def without_owner(plan: Plan) -> int:
-    """Return how many tasks nobody runs when the plan ends: it ended while they were handed over."""
+    """Return how many tasks are unassigned when the plan ends: it ended while they were handed over."""
     absent = len(plan.rounds[-1].not_configured) if plan.rounds else 0
     return len(plan.group.tasks) - absent - sum(len(roles.active) for roles in plan.final)
 
 
 def tells_connectors(plan: Plan) -> bool:
     """Tell whether it is known which tasks each worker runs at the end: of a snapshot by REST only if none moves."""
-    unmoved = all(set(a.active) == set(b.active) for a, b in zip(plan.initial, plan.final, strict=True))
+    holdings = zip(plan.initial, plan.final, strict=True)
+    unmoved = all(set(initial.active) == set(final.active) for initial, final in holdings)
     return unmoved or all(note.code != COUNTS_ONLY for note in plan.assumptions)
 
 
 def tasks_of_connectors(plan: Plan) -> dict[tuple[str, str], int]:
     """Return how many tasks of a connector a worker runs at the end, by connector and process id; the most first."""
     group, counts = plan.group, Counter[tuple[str, str]]()
-    for consumer, held in enumerate(plan.final):
+    for consumer, holding in enumerate(plan.final):
         process_id = group.instances[group.instance_of[consumer]].process_id
-        items = [str(group.tasks[task].task_id) for task in held.active]
+        items = [str(group.tasks[task].task_id) for task in holding.active]
         counts.update((name.rpartition("-")[0], process_id) for name in items if not is_connector(name))
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

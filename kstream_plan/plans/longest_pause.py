@@ -51,21 +51,21 @@ def pause_parts(starts_ms: int, restores_ms: int, times: int = 1) -> str:
 
 def longest_pause(plan: Plan, draws: Draws | None = None) -> LongestPause:
     """Return the longest pause of a task, with what it restores before it runs, and the ends over all draws."""
-    paused, worst = range_of(plan, "max_paused_task_ms", draws), plan.summary.max_paused_task
+    time_to_start, worst = range_of(plan, "max_paused_task_ms", draws), plan.summary.max_paused_task
     restores = _restores_ms(plan)
     task_id = None if worst is None else worst.task_id
-    starts_ms, restores_ms = paused.median, 0 if task_id is None else restores.get(task_id, 0)
+    starts_ms, restores_ms = time_to_start.median, 0 if task_id is None else restores.get(task_id, 0)
     for name, lasts_ms in sorted(restores.items(), key=lambda item: item[0].sort_key):
         if plan.pauses.ms.get(name, 0) + lasts_ms > starts_ms + restores_ms:
             task_id, starts_ms, restores_ms = name, plan.pauses.ms.get(name, 0), lasts_ms
-    most = [whole("max_paused_task_ms", plan, paused.most)]
-    most += restored_in_draws("max_pause_per_task", draws)
-    known = [value for value in most if value is not None]
+    most_ms = [whole("max_paused_task_ms", plan, time_to_start.most)]
+    most_ms += restored_in_draws("max_pause_per_task", draws)
+    known_ms = [value for value in most_ms if value is not None]
     likely_ms, cold, slowest = starts_ms + restores_ms, range_of(plan, "cold_handovers", draws), _slowest(plan)
     is_alone = draws is None or draws.number == 1
-    least_ms = max(paused.least, slowest.least if cold.least and is_alone else 0)
+    least_ms = max(time_to_start.least, slowest.least if cold.least and is_alone else 0)
     if restores_ms and slowest.median and cold.least == cold.most:
-        beside_ms = paused.median - starts_ms
+        beside_ms = time_to_start.median - starts_ms
         least_ms = max(least_ms, least_ms - beside_ms + restores_ms * slowest.least // slowest.median)
     return LongestPause(
         task_id=task_id,
@@ -74,14 +74,14 @@ def longest_pause(plan: Plan, draws: Draws | None = None) -> LongestPause:
         starts_ms=starts_ms,
         restores_ms=restores_ms,
         least_ms=min(least_ms, likely_ms),
-        most_ms=max(likely_ms, *known) if len(known) == len(most) else None,
+        most_ms=max(likely_ms, *known_ms) if len(known_ms) == len(most_ms) else None,
     )
 
 
 def restored_pause(plan: Plan, draws: Draws | None = None) -> LongestPause | None:
     """Return the longest pause of a task if it is longer than the time until it starts, or may be; else ``None``."""
-    pause, paused = longest_pause(plan, draws), range_of(plan, "max_paused_task_ms", draws)
-    return None if (pause.ms, pause.least_ms, pause.most_ms) == paused else pause
+    pause, time_to_start = longest_pause(plan, draws), range_of(plan, "max_paused_task_ms", draws)
+    return None if (pause.ms, pause.least_ms, pause.most_ms) == time_to_start else pause
 
 
 def _slowest(plan: Plan) -> Range:
@@ -91,7 +91,7 @@ def _slowest(plan: Plan) -> Range:
 def _restores_ms(plan: Plan) -> Mapping[WorkId, int]:
     """Return how long each task restores that starts cold, all its starts together; where some is unknown, none.
 
-    Where plans do not tell each, for rates differ or change, each counts as the slowest.
+    Where plans do not state each, since rates differ or change, each counts as the slowest.
     """
     slowest_ms, restores = plan.summary.max_cold_restore_ms, Counter[WorkId]()
     if not slowest_ms:
@@ -105,12 +105,12 @@ def _restores_ms(plan: Plan) -> Mapping[WorkId, int]:
 
 
 def restored_key(name: str) -> str:
-    """Return under which key a simulation says what a rule measures at worst, restores included."""
+    """Return the key of the worst value of a rule in a simulation, restores included."""
     return f"{name} restored"
 
 
 def restored_in_draws(name: str, draws: Draws | OverDraws | None) -> Sequence[int | None]:
-    """Return what a rule measures in the worst of several draws, with what tasks restore first, if any does.
+    """Return the value of a rule in the worst of several draws, with the restores of tasks before they run.
 
     ``None``: unknown, as in simulations that a version without it has saved.
     """

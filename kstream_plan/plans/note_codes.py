@@ -20,15 +20,15 @@ NOTE_CODES = frozenset(
 )
 #: Codes of what only experts want to read: ``--verbose`` shows it, and the JSON has it.
 EXPERT_CODES = frozenset({"threads-race", "thread-moves"})
-#: Codes of what is read off the rounds: made anew for whoever reads a plan, and no part of the plan itself.
+#: Codes of notes that follow from the rounds: made when a plan is read, and no part of the plan itself.
 COLD_STARTS, STATELESS_MOVES, THREAD_MOVES = "cold-starts", "stateless-moves", "thread-moves"
 KEPT_WORK, LEADER_LEFT, CONNECTOR_UNEVEN = "work-kept", "leader-left", "connector-uneven"
 MOVES_AGAIN, TARGET_REFUSED = "moves-again", "target-refused"
 FROM_ROUNDS = frozenset(
     {COLD_STARTS, STATELESS_MOVES, THREAD_MOVES, KEPT_WORK, LEADER_LEFT, CONNECTOR_UNEVEN, MOVES_AGAIN, TARGET_REFUSED}
 )
-#: The code of a design's warning that what follows depends on when left-over state is deleted: the planner then plays
-#: what else may be, and leaves the warning out if that comes to the same.
+#: The code of a design's warning that the outcome depends on when left-over state is deleted: the planner then
+#: simulates the other outcomes, and leaves the warning out if they are the same.
 LEFT_OVER_CLEANUP = "left-over-cleanup"
 #: The same of whether a follow-up comes before something else, or after it.
 LATE_FOLLOW_UP = "late-follow-up"

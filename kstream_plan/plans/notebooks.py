@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-#: Called with ``html``, or the name of a table, and a result; ``None``: nobody shows anything.
+#: Called with ``html``, or the name of a table, and a result; ``None``: nothing is shown.
 shows: Callable[[str, object], Any] | None = None
 
 

@@ -1,4 +1,4 @@
-"""When tasks stand still, from what stops each to what starts it again, and what that comes to over a plan."""
+"""Pauses of tasks, from what stops each to what starts it again, and their sums over a plan."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ RESTORES_UNNOTICED = "restores-unnoticed"
 class Pauses:
     """Every pause that ends within a plan, in the order of their ends; equal to any other that has the same ones.
 
-    By task, ``ms`` is how long it stands still in all and ``times`` how often; ``spans`` tells how many pauses there
-    are from when to when. The shortest and the longest one are 0 if there is none. ``most_at_once`` is how many tasks
+    By task, ``ms`` is the sum of its pauses and ``times`` their number; ``spans`` has the number of pauses by (from
+    ms, to ms). The shortest and the longest one are 0 if there is none. ``most_at_once`` is how many tasks
     are paused at the same time at most, also if that is at the plan's first moment alone. The pauses themselves are
     made when they are read: where consumers give up everything, every task has one in every round.
     """
@@ -46,8 +46,8 @@ class Pauses:
     def __len__(self) -> int:
         return sum(self.spans.values())
 
-    def __eq__(self, other: object) -> bool:
-        return Counter(self) == Counter(other) if isinstance(other, Pauses) else NotImplemented
+    def __eq__(self, value: object) -> bool:
+        return Counter(self) == Counter(value) if isinstance(value, Pauses) else NotImplemented
 
     def __hash__(self) -> int:
         return hash((len(self), self.shortest_ms, self.longest_ms, self.most_at_once))
@@ -56,51 +56,51 @@ class Pauses:
         return f"Pauses({list(self)})"
 
     def tasks_between(self, starts_ms: Sequence[int]) -> list[int]:
-        """Return how many tasks go on from each of these times until the next one; the first takes in what was before.
+        """Return how many tasks resume from each of these times until the next one; the first includes what was before.
 
         There has to be at least one time.
         """
 
-        def place(together: PausesTogether) -> int:
-            return max(0, bisect_right(starts_ms, together.to_ms) - 1)
+        def place(pauses: PausesTogether) -> int:
+            return max(0, bisect_right(starts_ms, pauses.to_ms) - 1)
 
-        stopped = [0] * len(starts_ms)
-        in_order = sorted(self.rounds.told(), key=attrgetter("to_ms"))  # outages end when they do
-        for found in (in_order, self.rounds.stateless()):
-            for index, of_place in groupby(found, place):
-                stopped[index] += len({task for pauses in of_place for task in pauses.places.tolist()})
-        return stopped
+        numbers_of_tasks = [0] * len(starts_ms)
+        in_order = sorted(self.rounds.pauses_from_steps(), key=attrgetter("to_ms"))  # outages end when they do
+        for grouped_pauses in (in_order, self.rounds.stateless()):
+            for index, of_place in groupby(grouped_pauses, place):
+                numbers_of_tasks[index] += len({task for pauses in of_place for task in pauses.places.tolist()})
+        return numbers_of_tasks
 
     def most_together(self) -> tuple[WorkId, ...]:
         """Return the tasks that are paused when most are for the first time, in their order."""
         index = self.rounds.group.task_index
-        spans = ((index[task], since, to) for task, since, to in self if since < to)
-        edges = sorted(edge for task, since, to in spans for edge in ((since, 1, task), (to, 0, task)))
-        paused, most = set[int](), sorted(self.rounds.idle())
+        spans = ((index[task], from_ms, to_ms) for task, from_ms, to_ms in self if from_ms < to_ms)
+        edges = sorted(edge for task, from_ms, to_ms in spans for edge in ((from_ms, 1, task), (to_ms, 0, task)))
+        paused_tasks, most = set[int](), sorted(self.rounds.idle())
         for _, stops, task in edges:
-            (paused.add if stops else paused.discard)(task)
-            most = sorted(paused) if len(paused) > len(most) else most
+            (paused_tasks.add if stops else paused_tasks.discard)(task)
+            most = sorted(paused_tasks) if len(paused_tasks) > len(most) else most
         return tuple(self.rounds.group.tasks[task].task_id for task in most)
 
     def unrun_from(self, starts_ms: Sequence[int]) -> list[frozenset[WorkId]]:
-        """Return what of a Connect group nobody runs from each of these times, of rounds, until the next one.
+        """Return the unassigned work of a Connect group from each of these times, of rounds, until the next one.
 
         What stops for a round, and runs again right at it, counts to that round's time. There has to be at least one.
         """
         unheard_ms = self.rounds.config.heartbeat_interval_ms
-        found: list[set[WorkId]] = [set() for _ in starts_ms]
+        task_ids_by_place: list[set[WorkId]] = [set() for _ in starts_ms]
         for pause in self.rounds.single():
             first, last = (
                 max(0, bisect_right(starts_ms, at_ms) - 1)
                 for at_ms in (min(pause.from_ms + unheard_ms, pause.to_ms), pause.to_ms)
             )
             for place in range(first, last + (first == last or starts_ms[last] < pause.to_ms)):
-                found[place].add(pause.task_id)
-        return list(map(frozenset, found))
+                task_ids_by_place[place].add(pause.task_id)
+        return list(map(frozenset, task_ids_by_place))
 
-    def _of_stateless(self, found: Iterable[PausesTogether]) -> Iterator[Pause]:
+    def _of_stateless(self, grouped_pauses: Iterable[PausesTogether]) -> Iterator[Pause]:
         group = self.rounds.group
-        for places, from_ms, to_ms in found:
+        for places, from_ms, to_ms in grouped_pauses:
             for place, since_ms in zip(places.tolist(), from_ms.tolist(), strict=True):
                 yield Pause(group.tasks[group.stateless[place]].task_id, since_ms, to_ms)
 
@@ -118,9 +118,9 @@ def pauses_of(
 ) -> Pauses:
     """Find every pause that ends within the rounds.
 
-    A task that is withheld stands still from the round in which it is revoked until it starts; one whose instance has
+    A task that is withheld is paused from the round in which it is revoked until it starts; one whose instance has
     gone, from then on. The consumers in ``stopping`` stop all they run when they hear of a rebalance, by heartbeat,
-    whether they get it back or not. What an instance runs when an outage begins stands still until that is over. A
+    whether they get it back or not. Tasks of an instance are paused from the beginning of its outage to its end. A
     round of a Connect group counts as played when all have heard of what it comes from, by heartbeat: a worker that has
     gone had stopped that much before.
 
@@ -132,30 +132,30 @@ def pauses_of(
         config: its ``heartbeat_interval_ms`` is the typical time that such a consumer waits.
         outages: those that the group does not notice; no round ends during one.
         heard_at_once: leave out the time until all workers have heard that one has gone.
-        from_start: count what nobody runs before the first round as paused since 0, the beginning of the plan.
+        from_start: count tasks that are unassigned before the first round as paused since 0, the plan's beginning.
     """
-    found = PausedRounds(
+    paused_rounds = PausedRounds(
         group, initial, tuple(rounds), frozenset(stopping), config, tuple(outages), heard_at_once, from_start
     )
-    together = _Together(group, range(len(group.tasks)), found)
-    together.add(found.told())
-    ms, times, spans = together.added_up()
-    if found.apart:
-        stateless = _Together(group, group.stateless, found)
-        stateless.add(found.stateless())
-        other = stateless.added_up()
-        ms.update(other.ms)
-        times.update(other.times)
-        spans.update(other.spans)
+    sums_of_steps = _Together(group, range(len(group.tasks)), paused_rounds)
+    sums_of_steps.add(paused_rounds.pauses_from_steps())
+    ms, times, spans = sums_of_steps.added_up()
+    if paused_rounds.apart:
+        stateless_sums = _Together(group, group.stateless, paused_rounds)
+        stateless_sums.add(paused_rounds.stateless())
+        stateless_totals = stateless_sums.added_up()
+        ms.update(stateless_totals.ms)
+        times.update(stateless_totals.times)
+        spans.update(stateless_totals.spans)
     lengths = [to_ms - from_ms for from_ms, to_ms in spans]
     return Pauses(
-        rounds=found,
+        rounds=paused_rounds,
         ms=ms,
         times=times,
         spans=spans,
         shortest_ms=min(lengths, default=0),
         longest_ms=max(lengths, default=0),
-        most_at_once=max(_most_at_once(spans), len(found.idle())),
+        most_at_once=max(_most_at_once(spans), len(paused_rounds.idle())),
     )
 
 
@@ -170,38 +170,40 @@ class _AddedUp(NamedTuple):
 class _Together:
     """Adds up pauses that are numbers; a draft of one plan."""
 
-    def __init__(self, group: Group, tasks: Sequence[int], of: PausedRounds) -> None:
+    def __init__(self, group: Group, tasks: Sequence[int], paused_rounds: PausedRounds) -> None:
         """``tasks`` are those of the group that the pauses have by place."""
         import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
 
         self._group, self._tasks = group, tasks
-        self._ms, self._times = np.zeros(len(tasks), dtype=of.times), np.zeros(len(tasks), dtype=np.int64)
+        self._ms, self._times = np.zeros(len(tasks), dtype=paused_rounds.times), np.zeros(len(tasks), dtype=np.int64)
         self._spans: Counter[tuple[int, int]] = Counter()
 
-    def add(self, found: Iterable[PausesTogether]) -> None:
-        """Count these."""
-        for places, from_ms, to_ms in found:
+    def add(self, grouped_pauses: Iterable[PausesTogether]) -> None:
+        """Add these pauses to the sums."""
+        for places, from_ms, to_ms in grouped_pauses:
             self._ms[places] += to_ms - from_ms
             self._times[places] += 1
             first_ms = int(from_ms[0])
             if (from_ms == first_ms).all():  # mostly all of them
                 self._spans[first_ms, to_ms] += len(from_ms)
             else:
-                self._spans.update({(since, to_ms): number for since, number in Counter(from_ms.tolist()).items()})
+                self._spans.update(
+                    {(since_ms, to_ms): number for since_ms, number in Counter(from_ms.tolist()).items()}
+                )
 
     def added_up(self) -> _AddedUp:
-        """Return what was counted."""
-        paused = self._times.nonzero()[0]
-        task_ids = [self._group.tasks[self._tasks[place]].task_id for place in paused.tolist()]
+        """Return the sums."""
+        paused_places = self._times.nonzero()[0]
+        task_ids = [self._group.tasks[self._tasks[place]].task_id for place in paused_places.tolist()]
         return _AddedUp(
-            Counter(dict(zip(task_ids, self._ms[paused].tolist(), strict=True))),
-            Counter(dict(zip(task_ids, self._times[paused].tolist(), strict=True))),
+            Counter(dict(zip(task_ids, self._ms[paused_places].tolist(), strict=True))),
+            Counter(dict(zip(task_ids, self._times[paused_places].tolist(), strict=True))),
             self._spans,
         )
 
 
 def _most_at_once(spans: Mapping[tuple[int, int], int]) -> int:
-    """Return the most that stand still at once, given how many do from when to when."""
+    """Return the maximum of pauses at once, given the number of pauses by (from ms, to ms)."""
     changes: Counter[tuple[int, bool]] = Counter()
     for (from_ms, to_ms), times in spans.items():
         changes[to_ms, False] -= times

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import inf
 from typing import ClassVar, NamedTuple, Protocol
 
@@ -25,44 +26,44 @@ from kstream_plan.plans.steps import MemberJoined
 from kstream_plan.plans.summary import Summary
 from kstream_plan.plans.verdict import Verdict
 
-#: The code of the warning of figures that nobody knows in one play of what may be, though they are known in others.
+#: The code of the warning of figures that are unknown in one possible outcome, though they are known in others.
 ENDLESS = "worst-unknown"
 #: The code of the warning of copies of a task that lie on the same value of a tag which is to keep them apart.
 COPIES_TOGETHER = "copies-together"
 #: The code of the warning of what restores before it runs though it counts as caught up.
 RESTORES_WITHIN_LIMIT = "restores-within-limit"
-#: The code of the assumption about copies of which nobody knows whether they have caught up by now.
+#: The code of the assumption about copies that may have caught up by now, which is unknown.
 MAYBE_READY = "copies-maybe-ready"
 #: The code of the assumption of where stores are: on the disks of instances, or in memory.
 STORES = "stores"
-#: The code of the warning of tasks that started cold before the plan, and nobody knows whether they run by now.
+#: The code of the warning of tasks that started cold before the plan: whether they run by now is unknown.
 MAYBE_RESTORING = "tasks-maybe-restoring"
-#: The code of the warning that copies of which nobody knows how fast they restore count as caught up at follow-ups: the
-#: planner then plays what comes if they are so at probes alone, and leaves the warning out if that comes to the same.
+#: The code of the warning that copies whose restore rate is unknown count as caught up at follow-ups: the planner then
+#: simulates the outcome if they are so at probes alone, and leaves the warning out if it is the same.
 READY_AT_FOLLOW_UP = "ready-at-follow-up"
 #: The code of the assumption of how many lags were measured, about the tasks with a copy whose lag is a lower bound.
 LAGS_MEASURED = "lags-measured"
 #: The code of the warning that the group still works off its input, so that what copies lack grows meanwhile.
 INPUT_BEHIND = "input-behind"
-#: The code of the warning that what else may be was not played, so that figures which may be ranges are of one play.
+#: The code of the warning that other outcomes were not simulated, so that figures which may be ranges are of one.
 ENDS_NOT_PLAYED = "ends-not-played"
-#: The code of the warning that this was played of the draw that is shown alone.
+#: The code of the warning that other outcomes were simulated only for the draw that is shown.
 ENDS_OF_OTHERS_NOT_PLAYED = "ends-of-others-not-played"
 #: The code of the warning of a saved plan whose ranges may be gone.
 ENDS_NOT_SAVED = "ends-not-saved"
-#: Any of them: what else may be is unknown.
+#: Any of them: other outcomes are unknown.
 NOT_PLAYED = (ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED, ENDS_NOT_SAVED)
 #: The options that say whether copies ever catch up, and why it is unknown without them whether a group settles.
 RATES_TELL = ("--restore-rate", "--set produce.rate")
 RATES_WOULD_TELL = f"copies may never catch up ({' and '.join(RATES_TELL)} tell)"
 #: The figures that are unknown of Connect workers where something is unassigned and a delay may run.
 _WHILE_DELAYED = ("duration_ms", "max_paused_task_ms", "longest_pause_ms", "paused_task_ms")
-#: The figures of how long, and how many, tasks stand still.
+#: The figures of pauses: how long, and how many tasks.
 PAUSES = ("paused_task_ms", "max_paused_task_ms", "longest_pause_ms", "paused_tasks_at_once")
 
 
-class Left(NamedTuple):
-    """What is left of a plan, or all of it, counted from its queue and not simulated.
+class RemainingWork(NamedTuple):
+    """The rest of a plan, or all of it, counted from its queue and not simulated.
 
     ``tasks`` still have to move, ``at_once`` of them warm up at a time: that takes ``probes``, and ``time_ms``.
     """
@@ -73,8 +74,8 @@ class Left(NamedTuple):
     time_ms: int
 
 
-def left_of(tasks: int, config: AssignmentConfig, at_once: int | None = None) -> Left | None:
-    """Return what it takes that so many tasks move, ``at_once`` at a time (default: as many as the settings say).
+def remaining_work_of(tasks: int, config: AssignmentConfig, at_once: int | None = None) -> RemainingWork | None:
+    """Return the work of moving ``tasks`` tasks, ``at_once`` at a time (default: as many as the settings say).
 
     ``None``: nothing moves, or what does so does not warm up.
     """
@@ -82,16 +83,22 @@ def left_of(tasks: int, config: AssignmentConfig, at_once: int | None = None) ->
     if not tasks or not at_once:
         return None
     probes = -(-tasks // at_once)
-    return Left(tasks, at_once, probes, probes * (config.probing_rebalance_interval_ms + config.heartbeat_interval_ms))
+    return RemainingWork(
+        tasks, at_once, probes, probes * (config.probing_rebalance_interval_ms + config.heartbeat_interval_ms)
+    )
 
 
-def shorter_than(left: Left, config: AssignmentConfig) -> Left | None:
-    """Return what the same takes with ten times as many at a time; ``None``: that is no shorter."""
-    return left_of(left.tasks, config, min(10 * left.at_once, left.tasks)) if left.probes > 1 else None
+def shorter_than(remaining: RemainingWork, config: AssignmentConfig) -> RemainingWork | None:
+    """Return the same work with ten times as many tasks at a time; ``None``: that is no shorter."""
+    return (
+        remaining_work_of(remaining.tasks, config, min(10 * remaining.at_once, remaining.tasks))
+        if remaining.probes > 1
+        else None
+    )
 
 
 class CopyBehind(NamedTuple):
-    """A copy that does not count as caught up when the first decision comes; ``records``: so many it lacks."""
+    """A copy that does not count as caught up at the first decision; ``records``: the number that it lacks."""
 
     task_id: WorkId
     process_id: str
@@ -99,7 +106,7 @@ class CopyBehind(NamedTuple):
 
 
 class InFigures(Protocol):
-    """What a play comes to: a plan, or what one is put together of."""
+    """The figures of a simulation: a plan, or the parts that a plan is put together of."""
 
     @property
     def summary(self) -> Summary:
@@ -108,7 +115,7 @@ class InFigures(Protocol):
 
     @property
     def pauses(self) -> Pauses:
-        """What stands still meanwhile."""
+        """The pauses of tasks meanwhile."""
         ...
 
     @property
@@ -118,12 +125,12 @@ class InFigures(Protocol):
 
     @property
     def unproven_starts(self) -> tuple[UnprovenStart, ...]:
-        """Which starts count as warm, and are not proven to be."""
+        """The starts that count as warm and are not proven to be."""
         ...
 
     @property
     def restoring_starts(self) -> Sequence[RestoringStart]:
-        """Which starts count as caught up, and restore for long before the tasks run all the same."""
+        """The starts that count as caught up and restore for long before their tasks run all the same."""
         ...
 
 
@@ -167,17 +174,17 @@ class Plan(InNotebooks):
     """What follows when a rebalance starts now.
 
     ``digest`` is the SHA-256 of the canonical input model, ``snapshot_digest`` that of the snapshot and the settings
-    alone (the same unless a scenario is played), ``generation`` and ``captured_at`` (RFC 3339 or ``None``) are the
+    alone (the same unless a scenario is simulated), ``generation`` and ``captured_at`` (RFC 3339 or ``None``) are the
     snapshot's. ``initial`` and ``final`` are by consumer index of ``group``: everyone who ever takes part. ``members``
     are the process ids and numbers of stream threads of those who do at the end. ``config`` counts from the start,
     ``later_configs`` (number of the first round, settings) from then on. ``outages`` are those that the group does not
-    notice, in time: restarts of static members within the session time-out, which no round tells of.
+    notice, in time: restarts of static members within the session time-out, which no round states.
     ``initial_balance`` is how evenly the load is spread as the first rebalance finds it: who joins in it counts as
     empty, who joins later does not count yet. ``stopping`` are the consumers that give up all they run before they join
     a rebalance, ``pauses`` every pause of a task that ends within the plan; ``pauses_from_start``: those of tasks that
     nobody runs when the plan begins as well, which earlier versions did not count. ``rates`` are those known at first.
     ``probes``: the design asks by probing rebalances which copies are ready.
-    ``end`` is what it takes to plan on from where the plan ends; ``None``: nobody can. ``unproven_starts`` count as
+    ``end`` is what it takes to plan on from where the plan ends; ``None``: unknown. ``unproven_starts`` count as
     warm in the steps, and nothing proves that they are: their former owners are gone. ``restoring_starts`` do so too,
     by round, and restore for long before their tasks run all the same. ``behind`` are the
     assigned copies of a classic group that do not count as caught up when the first decision comes.
@@ -240,7 +247,7 @@ class Plan(InNotebooks):
             for step in rnd.member_steps:
                 joins_first.setdefault(step.process_id, isinstance(step, MemberJoined))
         ids = (instance.process_id for instance in self.group.instances)
-        return tuple(one for one in ids if not joins_first.get(one, one not in last))
+        return tuple(name for name in ids if not joins_first.get(name, name not in last))
 
     def figure(self, name: str) -> int | None:
         """Return a figure that may be a range (:func:`figure_of`)."""
@@ -252,9 +259,9 @@ class Plan(InNotebooks):
         They are the figure itself where nothing that is unknown decides it, and 0 if it is not known at all;
         ``of_draws`` count as well.
         """
-        shown = self.figure(name)
-        known = [one for one in self.summary.ranges if one.figure == name]
-        values = [*of_draws, *([] if shown is None else [shown]), *(end for one in known for end in one[1:])]
+        figure = self.figure(name)
+        bounds = [(bounds.low, bounds.high) for bounds in self.summary.ranges if bounds.figure == name]
+        values = [*of_draws, *([] if figure is None else [figure]), *chain.from_iterable(bounds)]
         return min(values, default=0), max(values, default=0)
 
     @property
@@ -270,7 +277,7 @@ class Plan(InNotebooks):
 
     @property
     def ready_at_follow_ups(self) -> bool:
-        """Whether copies of which nobody knows how fast they restore count as caught up at follow-ups, too."""
+        """Whether copies whose restore rate is unknown count as caught up at follow-ups, too."""
         return any(note.code == READY_AT_FOLLOW_UP for note in self.warnings)
 
     @property
@@ -281,7 +288,7 @@ class Plan(InNotebooks):
 
     @property
     def lower_bound_lags(self) -> frozenset[str]:
-        """The tasks with a copy of which only a lower bound of its lag is known, so that more may be restored."""
+        """The tasks with a copy whose lag has only a known lower bound, so that more may be restored."""
         return frozenset(
             task_id for note in self.assumptions if note.code == LAGS_MEASURED for task_id in note.subjects
         )
@@ -298,12 +305,12 @@ class Plan(InNotebooks):
 
     @property
     def may_be_restoring(self) -> bool:
-        """Whether nobody knows if all runs at first: tasks started cold before, and may still restore."""
+        """Whether it is unknown if all tasks run at first: some started cold before, and may still restore."""
         return any(note.code == MAYBE_RESTORING for note in self.warnings)
 
     @property
     def tells_ends(self) -> bool:
-        """Whether the ranges of figures are all that may be: else it was one play among others."""
+        """Whether the ranges of figures cover all outcomes: else one of several was simulated."""
         return all(note.code not in NOT_PLAYED for note in self.warnings)
 
     @property
@@ -319,7 +326,7 @@ class Plan(InNotebooks):
         return self.unsettled_in_memory or f"Whether the group settles is unknown: {RATES_WOULD_TELL}"
 
     def may_be_endless(self, name: str) -> bool:
-        """Tell whether nobody knows how large a figure gets at worst, though some may be told of it."""
+        """Tell whether the worst value of a figure is unknown, though a lower bound may be known."""
         if self.figure(name) is None:
             return True
         return any(
@@ -329,23 +336,24 @@ class Plan(InNotebooks):
         )
 
     @property
-    def left(self) -> Left | None:
-        """What is left where the plan was cut off; ``None``: nothing, or what is left does not warm up."""
-        return left_of(len(self.verdict.tasks), self.config) if self.verdict.kind == "unfinished" else None
+    def remaining_work(self) -> RemainingWork | None:
+        """The work that remains where the plan was cut off; ``None``: none, or it does not warm up."""
+        return remaining_work_of(len(self.verdict.tasks), self.config) if self.verdict.kind == "unfinished" else None
 
     @property
     def rounds_in_all(self) -> int:
         """About how many rounds a plan that was cut off has in all, if its probes go on like those it has."""
-        left = self.left
+        remaining = self.remaining_work
         rounds = len(self.rounds)
-        return rounds + (0 if left is None else -(-rounds * left.probes // max(1, self.summary.probing_rebalances)))
+        return rounds + (
+            0 if remaining is None else -(-rounds * remaining.probes // max(1, self.summary.probing_rebalances))
+        )
 
     @property
     def pauses_are_least(self) -> bool:
-        """Whether nobody knows how long what starts cold restores before it runs: the pauses do not count that."""
-        known = self.summary.max_cold_restore_ms
+        """Whether it is unknown how long cold starts restore before they run: the pauses do not count that."""
         return (
-            known is None
+            self.summary.max_cold_restore_ms is None
             or any(note.code == RESTORES_UNNOTICED for note in self.warnings)
             or (
                 not self.summary.cold_handovers
@@ -355,30 +363,30 @@ class Plan(InNotebooks):
         )
 
     def paused_ms_between(self, first: int, last: int) -> Mapping[WorkId, int]:
-        """Return how long each task stands still for the rounds after number ``first``, up to number ``last``.
+        """Return how long each task is paused for the rounds after number ``first``, up to number ``last``.
 
-        Of a Connect group, how long it does in that time: what a round leaves to nobody starts rounds later.
+        Of a Connect group, how long it is in that time: work that a round leaves unassigned starts rounds later.
         """
         if not self.is_of_workers:
             return self.pauses_between(first, last).ms
         from_ms = self.rounds[first - 1].at_ms if first else -self.config.heartbeat_interval_ms
         until_ms = self.rounds[last - 1].at_ms if last else 0
-        paused = Counter[WorkId]()
+        paused_ms = Counter[WorkId]()
         for pause in self.pauses:
             length_ms = min(pause.to_ms, until_ms) - max(pause.from_ms, from_ms)
             if length_ms > 0:
-                paused[pause.task_id] += length_ms
-        return paused
+                paused_ms[pause.task_id] += length_ms
+        return paused_ms
 
     def pauses_between(self, first: int, last: int) -> Pauses:
         """Return the pauses that follow from the rounds after number ``first``, up to number ``last``."""
         rounds = self.rounds[first:last]
-        held = self.rounds[first - 1].assigned if first else self.initial
+        holdings = self.rounds[first - 1].assigned if first else self.initial
         from_ms = self.rounds[first - 1].at_ms if first else -self.config.heartbeat_interval_ms
         until_ms = inf if last >= len(self.rounds) else self.rounds[last].at_ms
         outages = [outage for outage in self.outages if from_ms <= outage.from_ms < until_ms]
         from_start = self.pauses_from_start and not first
-        return pauses_of(self.group, held, rounds, self.stopping, self.config, outages, from_start=from_start)
+        return pauses_of(self.group, holdings, rounds, self.stopping, self.config, outages, from_start=from_start)
 
     def config_of(self, round_number: int) -> AssignmentConfig:
         """Return the settings that a round was decided with."""

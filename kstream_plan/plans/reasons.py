@@ -15,9 +15,9 @@ class ReasonCode(StrEnum):
     TARGET_WARMS_UP = "target-warms-up"
     #: The target instance is not caught up; this one is, and runs the task meanwhile.
     CAUGHT_UP_MEANWHILE = "caught-up-meanwhile"
-    #: Nobody is caught up; this instance is the most caught-up one.
+    #: No instance is caught up; this one is the most caught-up one.
     MOST_CAUGHT_UP = "most-caught-up"
-    #: Nobody has usable state of the task: it starts where the target puts it.
+    #: No instance has usable state of the task: it starts where the target puts it.
     NO_STATE_ANYWHERE = "no-state-anywhere"
     #: ``num.standby.replicas`` asks for a copy here.
     STANDBY_WANTED = "standby-wanted"
@@ -51,14 +51,14 @@ class ReasonCode(StrEnum):
     KEPT_FOR_RETURN = "kept-for-return"
     #: A Connect worker has gone that led: who leads next remembers nothing, and so keeps nothing for who has gone.
     LEADER_LEFT = "leader-left"
-    #: It is dealt out in the rebalance that follows.
+    #: It is assigned in the rebalance that follows.
     DEALT_OUT_NEXT = "dealt-out-next"
     #: Who has least of its kind gets it, or one that came back while it was kept.
     LEAST_LOADED = "least-loaded"
     #: Nobody has run it since before the plan: in a Connect group who has least of its kind gets it, or one that came
     #: back meanwhile.
     STOOD_STILL = "stood-still"
-    #: It is not configured (yet, or any more), so that nobody is to run it.
+    #: It is not configured (yet, or any more), so that it stays unassigned.
     NOT_CONFIGURED = "not-configured"
 
 

@@ -1,4 +1,4 @@
-"""What a reader is told beside the figures of a plan, by what it means: warnings, notes and assumptions.
+"""The sentences beside the figures of a plan, by what they mean: warnings, notes and assumptions.
 
 A warning says that something may start cold, stand unassigned, lose data or not settle, or that the plan may not hold.
 A note says what is good to know, or what merely costs.
@@ -64,7 +64,7 @@ def remarks(plan: Plan, activities: Sequence[Activity] | None = None, draws: Dra
 
 
 def _next(plan: Plan) -> Iterator[Note]:
-    """Yield the commands that answer what one asks next."""
+    """Yield the commands that answer the next question."""
     if plan.verdict.kind != "settled" and plan.probes:
         yield Note("ask-why", "kstream-plan why SNAPSHOT")
     elif not plan.rounds and plan.group.tasks and not plan.outages:
@@ -86,14 +86,14 @@ def change_option(plan: Plan) -> str | None:
     """Return the option that makes the change of a plan, after a blank: none, or instances that join; None: another."""
     if plan.digest == plan.snapshot_digest:
         return ""
-    joining, leaving = membership(plan)
+    joined_ids, left_ids = membership(plan)
     by_itself = {Trigger.PROBING, Trigger.FOLLOW_UP, *[Trigger.JOIN] * (plan.design == "streams")}
     starts = [rnd for rnd in plan.rounds if rnd.trigger not in by_itself or rnd.member_steps]
-    is_whole = [step.process_id for step in starts[0].member_steps] == joining if len(starts) == 1 else False
-    instances = [plan.group.instances[plan.group.instance_index[process_id]] for process_id in joining]
+    is_whole = [step.process_id for step in starts[0].member_steps] == joined_ids if len(starts) == 1 else False
+    instances = [plan.group.instances[plan.group.instance_index[process_id]] for process_id in joined_ids]
     is_plain = not any(instance.rack or instance.client_tags for instance in instances)
     is_plain = is_plain and len({instance.capacity for instance in plan.group.instances}) == 1
-    return f" --add {len(joining)}" if joining and is_whole and is_plain and not leaving else None
+    return f" --add {len(joined_ids)}" if joined_ids and is_whole and is_plain and not left_ids else None
 
 
 def _cold_starts(plan: Plan, total: Totals, draws: Draws | None) -> Iterator[Note]:
@@ -109,11 +109,11 @@ def _cold_starts(plan: Plan, total: Totals, draws: Draws | None) -> Iterator[Not
     starts = f", in {len(total.cold):,}{ends} starts" if ends or len(total.cold) > len(task_ids) else ""
     longest_ms = plan.summary.max_cold_restore_ms
     lasts = "" if not longest_ms else f", the slowest for about {duration(longest_ms)}"
-    one = len(task_ids) == 1
+    is_single = len(task_ids) == 1
     message = (
-        f"{'1 task starts' if one else f'{len(task_ids):,} tasks start'} cold{starts}: "
-        f"{name_list(task_ids, _MOST_NAMED)}. {'It restores' if one else 'They restore'} {records} records before "
-        f"{'it runs' if one else 'they run'}{lasts}{_not_proven(plan)}"
+        f"{'1 task starts' if is_single else f'{len(task_ids):,} tasks start'} cold{starts}: "
+        f"{name_list(task_ids, _MOST_NAMED)}. {'It restores' if is_single else 'They restore'} {records} records "
+        f"before {'it runs' if is_single else 'they run'}{lasts}{_not_proven(plan)}"
     )
     yield Note(COLD_STARTS, message, task_ids)
 
@@ -146,23 +146,31 @@ def _kept_work(plan: Plan) -> Iterator[Note]:
     """Yield whose work a Connect group keeps for their return, and whose it does not."""
     if not plan.is_of_workers:
         return
-    left = list(departures(plan))
-    kept_ms = {departure.process_id: departure.kept_ms for departure in left if departure.kept_ms is not None}
+    worker_departures = list(departures(plan))
+    kept_ms = {
+        departure.process_id: departure.kept_ms for departure in worker_departures if departure.kept_ms is not None
+    }
     if not kept_ms:
         return
     longest = duration(max(kept_ms.values()))
-    who = tuple(kept_ms)
+    worker_ids = tuple(kept_ms)
     yield Note(
         KEPT_WORK,
-        f"The work of {name_list(who, _MOST_NAMED)} stays unassigned for up to {longest} "
-        f"(scheduled.rebalance.max.delay.ms), whether {'it returns' if len(who) == 1 else 'they return'} or not",
-        who,
+        f"The work of {name_list(worker_ids, _MOST_NAMED)} stays unassigned for up to {longest} "
+        f"(scheduled.rebalance.max.delay.ms), whether {'it returns' if len(worker_ids) == 1 else 'they return'} or not",
+        worker_ids,
     )
-    led = tuple(dict.fromkeys(of.process_id for of in left if of.led and of.process_id not in kept_ms))
-    if led:
-        leaders = name_list(led, _MOST_NAMED)
+    leader_ids = tuple(
+        dict.fromkeys(
+            departure.process_id
+            for departure in worker_departures
+            if departure.was_leader and departure.process_id not in kept_ms
+        )
+    )
+    if leader_ids:
+        leaders = name_list(leader_ids, _MOST_NAMED)
         message = f"{leaders} led the group: the next leader knows of no delay, and assigns the work at once"
-        yield Note(LEADER_LEFT, message, led)
+        yield Note(LEADER_LEFT, message, leader_ids)
 
 
 def _uneven_connectors(plan: Plan) -> Iterator[Note]:
@@ -205,10 +213,10 @@ def _moves_again(plan: Plan, activities: Sequence[Activity]) -> Iterator[Note]:
     starts = [
         activity.rounds[0].number for activity in activities for copy in activity.kept_copies() if copy.place == place
     ]
-    since = f"only warms up from rebalance {starts[-1]:,} on" if starts else "has to catch up first"
-    others = f"{len(repeated):,} tasks move more than once, {task_id}" if len(repeated) > 1 else f"{task_id} moves"
+    clause = f"only warms up from rebalance {starts[-1]:,} on" if starts else "has to catch up first"
+    opening = f"{len(repeated):,} tasks move more than once, {task_id}" if len(repeated) > 1 else f"{task_id} moves"
     message = (
-        f"{others} {numbers[task_id]:,} times, because {owners[-1]}, where it is to stay, {since}: until then "
+        f"{opening} {numbers[task_id]:,} times, because {owners[-1]}, where it is to stay, {clause}: until then "
         "rebalances give it to whichever instance has caught up and is least loaded then. It runs on "
         f"{name_list(owners[:-1], _MOST_OWNERS)}, then on {owners[-1]}"
     )

@@ -1,4 +1,4 @@
-"""What an instance restores in a given time: actives first, the rest shared evenly."""
+"""How copies restore in a given time: actives first, the rest of an instance's rate shared evenly."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _AT_ONCE: Mapping[tuple[int, int], int] = MappingProxyType({})
 class Span(NamedTuple):
     """A time within which the rates stay the same and the same instances run.
 
-    ``stopped``: instances that do not run though the group counts them in; they restore nothing and fall behind.
+    ``stopped_instances`` do not run though they are still members; they restore nothing and fall behind.
     ``burst``: task → records that come at once, when the phase begins.
     """
 
     rates: Rates
     elapsed_ms: int
-    stopped: frozenset[int] = frozenset()
+    stopped_instances: frozenset[int] = frozenset()
     burst: Mapping[int, int] = _NOTHING
 
 
@@ -42,7 +42,7 @@ def may_fall_behind(spans: Iterable[Span]) -> bool:
 
     A burst does that too, to copies of its own task alone.
     """
-    return any(span.stopped or (span.rates.any_restore and span.rates.any_produce) for span in spans)
+    return any(span.stopped_instances or (span.rates.any_restore and span.rates.any_produce) for span in spans)
 
 
 class Paces:
@@ -59,10 +59,10 @@ class Paces:
 
     def stretches(self, spans: Sequence[Span], cuts_ms: Iterable[int] = ()) -> list[Stretch]:
         """Divide the time where the pace changes, and at times that are counted from its beginning."""
-        before, self._last = self._last, []
+        previous_paces, self._last = self._last, []
         cuts, start_ms, stretches = sorted(set(cuts_ms)), 0, list[Stretch]()
         for span in spans:
-            pace = next((pace for rates, pace in [*before, *self._last] if rates is span.rates), None)
+            pace = next((pace for rates, pace in [*previous_paces, *self._last] if rates is span.rates), None)
             pace = pace or self._pace(span.rates)
             self._last.append((span.rates, pace))
             burst, end_ms = span.burst, start_ms + span.elapsed_ms
@@ -71,39 +71,39 @@ class Paces:
             for number, (from_ms, to_ms) in enumerate(pairwise(edges_ms)):
                 elapsed_ms, goes_on = min(to_ms - from_ms, FAR_MS // len(spans)), number > 0
                 burst_now = {} if goes_on else records
-                stretches.append(Stretch(pace, elapsed_ms, self._instances, span.stopped, burst_now, goes_on))
+                stretches.append(Stretch(pace, elapsed_ms, self._instances, span.stopped_instances, burst_now, goes_on))
             start_ms = end_ms
         return stretches
 
     def _pace(self, rates: Rates) -> Pace:
-        known = map(rates.restore_rate, range(self._instances))
-        restores = [_UNKNOWN_RATE if rate is None else rate for rate in known]
+        restore_rates = map(rates.restore_rate, range(self._instances))
+        restores = [_UNKNOWN_RATE if rate is None else rate for rate in restore_rates]
         return Pace(restores, list(map(rates.produce_rate, self._tasks)))
 
 
 class Restored(NamedTuple):
-    """How much copies have left after some time.
+    """The remaining records of copies after some time.
 
-    ``copies`` has by (task, instance) the records that a copy has left, and those that were written of its task since
-    it was reported. ``waiting`` is the unprocessed input at the end, by task, as of
+    ``copies`` has by (task, instance) the remaining records of a copy, and those written of its task since it was
+    reported. ``backlog`` is the unprocessed input at the end, by task, as of
     :class:`~kstream_plan.model.GroupState`. ``rate_known`` is by instance: whether its rate is known throughout;
     ``at_once``: all are infinite.
     """
 
     copies: Mapping[tuple[int, int], tuple[int, int]]
-    waiting: Mapping[int, int]
+    backlog: Mapping[int, int]
     rate_known: Sequence[int]
     at_once: bool
 
-    def known(self, instance: int, records: int) -> bool:
+    def is_duration_known(self, instance: int, records: int) -> bool:
         """Whether it is known how long the instance takes to restore these records; their number may be unknown."""
         return self.rate_known[instance] > 0 and (self.at_once or records < MAX_LONG)
 
-    def left(self, task: int, instance: int) -> int:
-        """Return the records that a copy has left, if its rate is known."""
+    def remaining_records(self, task: int, instance: int) -> int:
+        """Return the remaining records of a copy, if its rate is known."""
         return self.copies[task, instance][0]
 
-    def written(self, task: int, instance: int) -> int:
+    def written_records(self, task: int, instance: int) -> int:
         """Return the records that were written since a copy was reported: at the beginning, or later."""
         return self.copies[task, instance][1]
 
@@ -118,27 +118,27 @@ class Restoring:
     """
 
     def __init__(
-        self, group: Group, copies: Mapping[int, tuple[Copy, ...]], waiting: Mapping[int, int] = _NOTHING
+        self, group: Group, copies: Mapping[int, tuple[Copy, ...]], backlog: Mapping[int, int] = _NOTHING
     ) -> None:
         tasks = sorted(copies)
         self._copies, self._paces = copies, Paces(group, tasks)
         self._columns = EngineCopies(group, 0, StateCleaner(0), tasks)
-        self._columns.load_copies(copies, waiting)
+        self._columns.load_copies(copies, backlog)
         self._engine = EngineRestoring(self._columns)
 
-    def over(
+    def restore(
         self,
         spans: Sequence[Span],
         from_ms: Mapping[tuple[int, int], int] = _AT_ONCE,
         tasks: Collection[int] | None = None,
     ) -> Restored:
-        """Restore through all ``spans``, from what copies have ``remaining``; return what is left of ``tasks``, or all.
+        """Restore through all ``spans``, from what copies have ``remaining``; return the rest of ``tasks``, or all.
 
-        While an instance restores an active task, its standbys and warm-ups wait. Nobody writes to the changelogs of a
-        task whose owner restores it or is stopped: its input waits, and is written at once as soon as it is processed.
-        What a copy, by (task, instance), has remaining may be that of a later time than the beginning (``from_ms``):
-        until then nothing becomes of it. Copies that have caught up share the rate where they may fall behind
-        (:func:`may_fall_behind`).
+        While an instance restores an active task, its standbys and warm-ups wait. Nothing is written to the changelogs
+        of a task whose owner restores it or is stopped: its input waits, and is written as soon as it is processed.
+        The remaining records of a copy, by (task, instance), may be those of a later time than the beginning
+        (``from_ms``): until then they do not change. Copies that have caught up share the rate where they may fall
+        behind (:func:`may_fall_behind`).
         """
         engine, room = self._engine, self._columns.room
         engine.take(self._paces.stretches(spans, from_ms.values()))
@@ -146,8 +146,8 @@ class Restoring:
         if from_ms:
             reported_in = zeros("q", len(self._copies) * room)
             for place, task in enumerate(sorted(self._copies)):
-                for at, copy in enumerate(self._copies[task], place * room):
-                    reported_in[at] = from_ms.get((task, copy.instance), 0)
+                for slot, copy in enumerate(self._copies[task], place * room):
+                    reported_in[slot] = from_ms.get((task, copy.instance), 0)
             engine.report_later(reported_in)
         engine.restore(_NEVER, False)
         return Restored(*engine.result(tasks), tuple(engine.is_rated), engine.at_once)

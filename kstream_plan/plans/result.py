@@ -16,9 +16,9 @@ Outcome: TypeAlias = Literal["settled", "moving", "stuck", "cyclic", "unfinished
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What comes of one application; of one that is ``unreadable`` only that, its id if it is known, and ``error``.
+    """The outcome of one application; of one that is ``unreadable`` only that, its id if it is known, and ``error``.
 
-    Figures that hang on what nobody knows, or on chance, have both ends (``…_least``, ``…_most``). ``None``: not known.
+    Figures that depend on unknown facts, or on chance, have both ends (``…_least``, ``…_most``). ``None``: not known.
     ``settles_surely``: whatever is not known, and in every draw. ``instances`` are those before, among them
     ``instances_empty``, which hold nothing: they have just joined, or there is nothing for them; ``instances_joining``
     and ``instances_leaving`` come and go in the plan. ``spread``: most minus least stateful tasks that an instance runs
@@ -92,20 +92,20 @@ class Result:
         return bool(self.settles_surely) if self.draws_settled is None else self.draws_settled == self.draws
 
 
-#: The figures whose ends are told.
+#: The figures with both their ends.
 _WITH_ENDS = ("duration_ms", "moves", "cold_handovers", "restored_records", "peak_extra_copies")
 
 
 def result_of(plan: Plan, simulated: Simulation | None = None) -> Result:
     """Return the row of a plan, or of the simulation that it is of."""
-    joining, leaving = membership(plan)
-    first = set(plan.first_members)
+    joined_ids, left_ids = membership(plan)
+    first_members = set(plan.first_members)
     draws = None if simulated is None else simulated.draws
-    duration, moves, cold, restored, extra = (range_of(plan, figure, draws) for figure in _WITH_ENDS)
+    duration, moves, cold, restored_records, extra = (range_of(plan, figure, draws) for figure in _WITH_ENDS)
     pause = longest_pause(plan, draws)
     cure = None if simulated is None else simulated.cure
-    known = tells_restored(plan, draws)
-    before, after = plan.initial_balance.ends, plan.balance_after.ends
+    is_restored_known = tells_restored(plan, draws)
+    first_load_range, last_load_range = plan.initial_balance.ends, plan.balance_after.ends
     floor_ms = plan.summary.floor_ms if draws is None and plan.verdict.kind == "settled" else None
     return Result(
         application_id=plan.group.application_id,
@@ -117,14 +117,14 @@ def result_of(plan: Plan, simulated: Simulation | None = None) -> Result:
         protocol=plan.protocol,
         digest=plan.digest,
         snapshot_digest=plan.snapshot_digest,
-        instances=len(first),
-        instances_empty=_empty(plan, first),
-        instances_joining=len(joining),
-        instances_leaving=len(leaving),
+        instances=len(first_members),
+        instances_empty=_empty(plan, first_members),
+        instances_joining=len(joined_ids),
+        instances_leaving=len(left_ids),
         tasks=len(plan.group.tasks),
         stateful_tasks=len(plan.group.stateful),
         spread=plan.initial_balance.instance_spread,
-        standbys_missing=_standbys_missing(plan, len(first)),
+        standbys_missing=_standbys_missing(plan, len(first_members)),
         settles_surely=plan.tells_ends and settles_surely(plan, draws),
         rebalances=plan.summary.rebalances,
         probing_rebalances=plan.summary.probing_rebalances,
@@ -141,8 +141,8 @@ def result_of(plan: Plan, simulated: Simulation | None = None) -> Result:
         max_paused_task_ms_least=pause.least_ms,
         max_paused_task_ms_most=pause.most_ms or max(range_of(plan, "max_paused_task_ms", draws).most, pause.ms),
         pauses_are_least=plan.pauses_are_least or pause.most_ms is None or plan.may_be_endless("max_paused_task_ms"),
-        restored_records_least=restored.least if known else None,
-        restored_records_most=restored.most if known else None,
+        restored_records_least=restored_records.least if is_restored_known else None,
+        restored_records_most=restored_records.most if is_restored_known else None,
         peak_extra_copies=extra.most,
         draws=None if draws is None else draws.number,
         draws_settled=None if draws is None else draws.settled,
@@ -152,11 +152,11 @@ def result_of(plan: Plan, simulated: Simulation | None = None) -> Result:
         moves_likely=plan.summary.moves,
         cold_handovers_likely=plan.summary.cold_handovers,
         max_paused_task_ms_likely=pause.ms,
-        restored_records_likely=plan.summary.restored_records if known else None,
-        tasks_per_instance_least=before[0],
-        tasks_per_instance_most=before[1],
-        tasks_per_instance_after_least=after[0],
-        tasks_per_instance_after_most=after[1],
+        restored_records_likely=plan.summary.restored_records if is_restored_known else None,
+        tasks_per_instance_least=first_load_range[0],
+        tasks_per_instance_most=first_load_range[1],
+        tasks_per_instance_after_least=last_load_range[0],
+        tasks_per_instance_after_most=last_load_range[1],
     )
 
 
@@ -166,18 +166,18 @@ def _outcome(plan: Plan) -> Outcome:
     return "moving" if plan.ends("rebalances")[1] else "settled"
 
 
-def _empty(plan: Plan, first: set[str]) -> int:
+def _empty(plan: Plan, first_members: set[str]) -> int:
     group = plan.group
     return sum(
         not any(any(plan.initial[consumer]) for consumer in consumers)
         for instance, consumers in zip(group.instances, group.consumers_of, strict=True)
-        if instance.process_id in first
+        if instance.process_id in first_members
     )
 
 
 def _standbys_missing(plan: Plan, instances: int) -> int:
-    wanted = min(plan.config.num_standby_replicas, max(0, instances - 1)) * len(plan.group.stateful)
-    return max(0, wanted - sum(len(held.standby) for held in plan.initial))
+    wanted_standbys = min(plan.config.num_standby_replicas, max(0, instances - 1)) * len(plan.group.stateful)
+    return max(0, wanted_standbys - sum(len(holding.standby) for holding in plan.initial))
 
 
 def _cause(plan: Plan) -> str | None:

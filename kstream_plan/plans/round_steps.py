@@ -1,4 +1,4 @@
-"""The steps of a round: rows of numbers, of which steps are made when they are read."""
+"""The steps of a round: rows of numbers, from which steps are made when they are read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import chain
 from typing import overload
 
 from kstream_plan.plans.stateless_steps import StatelessChanges
-from kstream_plan.plans.step_rows import KINDS, MEMBER_LEFT, STARTS, Mask, Rows, StepMaker, are, joined
+from kstream_plan.plans.step_rows import KINDS, MEMBER_LEFT, STARTS, Mask, Rows, StepMaker, are, concatenate
 from kstream_plan.plans.steps import HandOver, MemberJoined, MemberLeft, OfNoSingleTask, OfSingleTask, Promote, Step
 
 #: A tuple, not a union, which would be made anew for every step.
@@ -38,8 +38,10 @@ class RoundSteps(Sequence[Step]):
         return RoundSteps, (self.maker, self.rows, self.events, self.stateless)
 
     @classmethod
-    def of(cls, maker: StepMaker, steps: Sequence[Step], stateless: StatelessChanges | None = None) -> RoundSteps:
-        """Return these steps, whoever made them, by the indices of a group.
+    def from_steps(
+        cls, maker: StepMaker, steps: Sequence[Step], stateless: StatelessChanges | None = None
+    ) -> RoundSteps:
+        """Return these steps, of any maker, by the indices of a group.
 
         Raises:
             ValueError: a step names a task, an instance or a consumer that is not in the group.
@@ -52,16 +54,16 @@ class RoundSteps(Sequence[Step]):
         return cls(maker, maker.translated(steps.rows, steps.maker), steps.events, stateless)
 
     @classmethod
-    def joined(cls, parts: Sequence[RoundSteps]) -> RoundSteps:
+    def concatenate(cls, parts: Sequence[RoundSteps]) -> RoundSteps:
         """Return the steps of several parts of a round, one after the other, by one maker."""
-        rows, _ = joined([part.rows for part in parts])
+        rows, _ = concatenate([part.rows for part in parts])
         events = tuple(chain.from_iterable(part.events for part in parts))
         rows["restore_records"][rows["kind"] >= MEMBER_LEFT] = range(len(events))  # each has a row
         return cls(parts[0].maker, rows, events)
 
-    def before(self, others: RoundSteps) -> RoundSteps:
-        """Return these steps, of which none is in ``stateless``, then others by the same maker."""
-        return replace(RoundSteps.joined([self, others]), stateless=others.stateless)
+    def followed_by(self, later_steps: RoundSteps) -> RoundSteps:
+        """Return these steps, of which none is in ``stateless``, then ``later_steps`` by the same maker."""
+        return replace(RoundSteps.concatenate([self, later_steps]), stateless=later_steps.stateless)
 
     @property
     def single(self) -> RoundSteps:
@@ -73,39 +75,39 @@ class RoundSteps(Sequence[Step]):
         """The rows, with those of ``stateless`` made."""
         if self.stateless is None:
             return self.rows
-        made, first = self.stateless.rows(), self.stateless.first
-        made = self.maker.translated(made, self.stateless.maker.maker)
-        rows, _ = joined([self.rows, made])
+        stateless_rows, first = self.stateless.rows(), self.stateless.first
+        stateless_rows = self.maker.translated(stateless_rows, self.stateless.maker.maker)
+        rows, _ = concatenate([self.rows, stateless_rows])
         rows[first:] = rows[first:][rows["task"][first:].argsort(kind="stable")]
         return rows
 
     @property
     def of_members(self) -> list[MemberJoined | MemberLeft]:
-        """The steps about who comes and goes."""
+        """The steps of joins and leaves."""
         return [step for step in self.events if isinstance(step, _MEMBER_STEPS)]
 
     def part(self, first: int, end: int) -> RoundSteps:
         """Return the steps from a place up to the one before ``end``; none may be in ``stateless``."""
         return replace(self, rows=self.rows[first:end])
 
-    def where(self, which: Mask) -> Iterator[Step]:
+    def steps_of(self, mask: Mask) -> Iterator[Step]:
         """Make the steps of some rows."""
-        return self.maker.steps(self.rows[which], self.events)
+        return self.maker.steps(self.rows[mask], self.events)
 
     def of_kinds(self, *kinds: type[OfSingleTask]) -> Iterator[Step]:
         """Make the steps of these kinds, and no others, without those of ``stateless``."""
-        return self.where(are(self.rows["kind"], *map(KINDS.index, kinds)))
+        return self.steps_of(are(self.rows["kind"], *map(KINDS.index, kinds)))
 
     def cold_starts(self) -> Iterator[HandOver | Promote]:
         """Make the starts from a copy that is not caught up, and no others."""
         rows = self.rows
-        starts = self.where(are(rows["kind"], *STARTS) & (rows["caught_up"] == 0))
+        starts = self.steps_of(are(rows["kind"], *STARTS) & (rows["caught_up"] == 0))
         return (step for step in starts if isinstance(step, HandOver | Promote))
 
     def starts_behind(self) -> Iterator[HandOver | Promote]:
         """Make the starts from a copy that has something to restore, and no others."""
         rows = self.rows
-        starts = self.where(are(rows["kind"], *STARTS) & (rows["restore_records"] > 0))
+        starts = self.steps_of(are(rows["kind"], *STARTS) & (rows["restore_records"] > 0))
         return (step for step in starts if isinstance(step, HandOver | Promote))
 
     def __iter__(self) -> Iterator[Step]:
@@ -126,8 +128,8 @@ class RoundSteps(Sequence[Step]):
         place = range(len(self.rows))[index]
         return next(self.maker.steps(self.rows[place : place + 1], self.events))
 
-    def __eq__(self, other: object) -> bool:
-        return tuple(self) == tuple(other) if isinstance(other, tuple | RoundSteps) else NotImplemented
+    def __eq__(self, value: object) -> bool:
+        return tuple(self) == tuple(value) if isinstance(value, tuple | RoundSteps) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(tuple(self))

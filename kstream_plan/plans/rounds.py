@@ -61,12 +61,12 @@ class Balance:
 
     @property
     def ends(self) -> tuple[int, int]:
-        """The fewest and the most tasks that a member runs; who is no member does not count."""
+        """The fewest and the most tasks that a member runs; other instances do not count."""
         most = max(self.active, default=0)
         return most - self.balance_factor, most
 
 
-#: Of rounds of which nobody asks how even the load is after them.
+#: For rounds whose balance is not needed.
 NOT_COUNTED = Balance(
     active=(),
     standby=(),
@@ -79,7 +79,7 @@ NOT_COUNTED = Balance(
 
 
 class MemberTurn(NamedTuple):
-    """What one member does within a round at a time of its own: the steps from the place ``first`` on are its."""
+    """The turn of one member within a round, at a time of its own: its steps begin at the place ``first``."""
 
     at_ms: int
     process_id: str
@@ -128,7 +128,7 @@ class Round:
 
     @property
     def stateless(self) -> StatelessChanges | None:
-        """What happens to stateless tasks, as numbers; ``None``: nothing, or the steps tell it one by one."""
+        """The changes of stateless tasks, as numbers; ``None``: none, or the steps state them one by one."""
         return self.steps.stateless
 
     @property
@@ -138,7 +138,7 @@ class Round:
 
     @property
     def not_configured(self) -> frozenset[WorkId]:
-        """The connectors and tasks that nobody is to run, for they are not configured yet, or any more."""
+        """The connectors and tasks that stay unassigned because they are not configured yet, or any more."""
         return frozenset(
             task_id
             for step in self.steps.events
@@ -148,12 +148,12 @@ class Round:
 
     @property
     def member_steps(self) -> list[MemberJoined | MemberLeft]:
-        """The steps about who comes and goes."""
+        """The steps of joins and leaves."""
         return self.steps.of_members
 
 
 def probes_after_ms(rounds: Iterable[Round], configs: Iterable[AssignmentConfig]) -> list[int]:
-    """Return after how long leaders probe: by their target files, else by their settings."""
+    """Return the intervals of probes: by target files, else by settings."""
     followed = {rnd.follows.probe_ms for rnd in rounds if rnd.follows is not None}
     return sorted(followed) or [config.probing_rebalance_interval_ms for config in configs]
 
@@ -164,14 +164,14 @@ def in_effect_ms(
     """Return when each round has taken effect: when it ends; of a Connect group so much later as it may take.
 
     Such a round has the time of what it comes from, of which workers hear by heartbeat; those that follow from it, and
-    the delay that it begins, are so much later with it. Who joins again by a delay that ran already needs not be told.
+    the delay that it begins, are so much later with it. A worker that joins again by a delay that ran already knows it.
     """
     if config.scheduled_rebalance_max_delay_ms is None:
         return [rnd.ends_ms for rnd in rounds]
-    unheard_ms, found = 0, []
+    unheard_ms, times_ms = 0, []
     for rnd in rounds:
         if rnd.trigger not in (Trigger.DEADLINE, Trigger.FOLLOW_UP):
-            now = [config, *(later for first, later in later_configs if first <= rnd.number)][-1]
-            unheard_ms = max(unheard_ms, now.heartbeat_interval_ms)
-        found.append(rnd.ends_ms + unheard_ms)
-    return found
+            config_then = [config, *(later_config for first, later_config in later_configs if first <= rnd.number)][-1]
+            unheard_ms = max(unheard_ms, config_then.heartbeat_interval_ms)
+        times_ms.append(rnd.ends_ms + unheard_ms)
+    return times_ms

@@ -23,13 +23,13 @@ from kstream_plan.plans.step_rows import (
 
 def running(plan: Plan) -> Iterator[tuple[int, ...]]:
     """Yield after each round how many stateful tasks every instance runs."""
-    run = _Run(plan)
+    active_tasks = _ActiveTasks(plan)
     for batch in in_batches([rnd.steps.rows for rnd in plan.rounds]):
-        yield from run.after(*batch)
+        yield from active_tasks.counts_by_round(*batch)
 
 
-class _Run:
-    """Which instances run which stateful tasks, followed through rows."""
+class _ActiveTasks:
+    """Tracks through rows which instances run which stateful tasks."""
 
     def __init__(self, plan: Plan) -> None:
         import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
@@ -39,17 +39,17 @@ class _Run:
         self._instance_of = np.array([*plan.group.instance_of, NO_SEAT])
         self._has = np.zeros((tasks, self._instances), np.bool_)
         for instance, consumers in enumerate(plan.group.consumers_of):
-            for held in apart_from_stateless(plan.initial)[consumers.start : consumers.stop]:
-                self._has[[*held.active], instance] = True
+            for holding in apart_from_stateless(plan.initial)[consumers.start : consumers.stop]:
+                self._has[[*holding.active], instance] = True
         self._has &= self._stateful[:-1, None]
 
-    def after(self, rows: Rows, number: Numbers, rounds: int) -> Iterator[tuple[int, ...]]:
+    def counts_by_round(self, rows: Rows, number: Numbers, rounds: int) -> Iterator[tuple[int, ...]]:
         """Yield how many tasks every instance has after each of these rounds; ``number`` has the round of each row."""
         import numpy as np  # noqa: PLC0415 - as above
 
         counts, changes = self._has.sum(axis=0), np.zeros((rounds, self._instances), np.int64)
-        left = (rows["kind"] == MEMBER_LEFT).nonzero()[0].tolist()
-        for start, end in pairwise([-1, *left, len(rows)]):
+        leave_rows = (rows["kind"] == MEMBER_LEFT).nonzero()[0].tolist()
+        for start, end in pairwise([-1, *leave_rows, len(rows)]):
             if start >= 0:
                 instance = self._instance_of[rows["from_consumer"][start]]
                 changes[number[start], instance] -= self._has[:, instance].sum()
@@ -63,30 +63,36 @@ class _Run:
 
         place, number, has = self._changes(rows, number)
         all_places = self._has.reshape(-1)
-        had, goes_on = all_places[place], place[1:] == place[:-1]
-        had[1:][goes_on] = has[:-1][goes_on]
+        had_before, goes_on = all_places[place], place[1:] == place[:-1]
+        had_before[1:][goes_on] = has[:-1][goes_on]
         last = np.append(~goes_on, True)[: len(place)]
         all_places[place[last]] = has[last]
-        np.add.at(changes, (number, place % self._instances), has.astype(np.int64) - had)
+        np.add.at(changes, (number, place % self._instances), has.astype(np.int64) - had_before)
 
     def _changes(self, rows: Rows, number: Numbers) -> tuple[Numbers, Numbers, Mask]:
-        """Return by task and instance, in time: what begins or ends to be held, in which round, and whether it is then.
+        """Return changes of active tasks, in time: place (by task and instance), round, and whether it runs then.
 
-        Some of it was so before: what begins alone ends whatever the instance has of the task.
+        Some change nothing: a row of ``BEGINS_ALONE`` ends whatever the instance has of the task.
         """
         import numpy as np  # noqa: PLC0415 - as above
 
-        (from_, to), alone = (rows["from_consumer"], rows["to_consumer"]), are(rows["kind"], *BEGINS_ALONE)
-        in_effect = ~are(rows["kind"], WITHHOLD, MEMBER_LEFT) & self._stateful[rows["task"]]
-        ends = in_effect & ~alone & (from_ != NO_SEAT) & (rows["from_role"] == ACTIVE)
-        as_such = rows["to_role"] == ACTIVE
-        begins = in_effect & (to != NO_SEAT) & (alone | as_such)
-        task = rows["task"].astype(np.int64)
-        ended, begun = (
-            task[which] * self._instances + self._instance_of[seat[which]]
-            for which, seat in ((ends, from_), (begins, to))
+        (from_consumer, to_consumer), begins_alone = (
+            (rows["from_consumer"], rows["to_consumer"]),
+            are(rows["kind"], *BEGINS_ALONE),
         )
-        place, order = np.append(ended, begun), np.append(2 * ends.nonzero()[0], 2 * begins.nonzero()[0] + 1)
-        has = np.append(np.zeros_like(ended, np.bool_), as_such[begins])
+        in_effect = ~are(rows["kind"], WITHHOLD, MEMBER_LEFT) & self._stateful[rows["task"]]
+        ends = in_effect & ~begins_alone & (from_consumer != NO_SEAT) & (rows["from_role"] == ACTIVE)
+        as_such = rows["to_role"] == ACTIVE
+        begins = in_effect & (to_consumer != NO_SEAT) & (begins_alone | as_such)
+        task = rows["task"].astype(np.int64)
+        ended_places, begun_places = (
+            task[mask] * self._instances + self._instance_of[seat[mask]]
+            for mask, seat in ((ends, from_consumer), (begins, to_consumer))
+        )
+        place, order = (
+            np.append(ended_places, begun_places),
+            np.append(2 * ends.nonzero()[0], 2 * begins.nonzero()[0] + 1),
+        )
+        has = np.append(np.zeros_like(ended_places, np.bool_), as_such[begins])
         in_time = np.lexsort((order, place))
         return place[in_time], number[order[in_time] // 2], has[in_time]

@@ -1,4 +1,4 @@
-"""Who has a task, and as what."""
+"""Consumers that have a task, with their roles."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Seat(NamedTuple):
     consumer_id: str
     role: Role
 
-    def is_at(self, other: Seat) -> bool:
+    def is_at(self, seat: Seat) -> bool:
         """Return whether it is the same thread in the same role; a thread that joins again has another consumer id."""
-        if self.process_id != other.process_id or self.role is not other.role:
+        if self.process_id != seat.process_id or self.role is not seat.role:
             return False
         number = thread_number(self.consumer_id)
-        return self.consumer_id == other.consumer_id or (number != "" and number == thread_number(other.consumer_id))
+        return self.consumer_id == seat.consumer_id or (number != "" and number == thread_number(seat.consumer_id))

@@ -1,4 +1,4 @@
-"""What comes of a scenario: its plan, what chance does to it, what each event leads to, what other settings would."""
+"""The result of a scenario: its plan, its random draws, the effects of each event and of other settings."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Draws:
     """How the draws of a scenario come out: their number, the one that is shown, and the range of every figure.
 
     ``settled``: how many of them settle. ``shown`` is the draw whose figures are nearest to the medians. ``worst``:
-    rule of a policy → what it measures in its worst draw; empty for one draw, its plan tells that.
-    ``least_restored_records`` is the least that had to be restored in each; ``None``: nobody asked, or it is not known.
+    rule of a policy → its value in its worst draw; empty for one draw, whose plan has it.
+    ``least_restored_records`` is the least that had to be restored in each; ``None``: not computed, or unknown.
     """
 
     number: int
@@ -51,7 +51,7 @@ class Draws:
 
 
 class Figures(NamedTuple):
-    """What is compared of the draws."""
+    """The figures of draws that are compared."""
 
     duration_ms: int
     probing_rebalances: int
@@ -92,7 +92,7 @@ class OverDraws(NamedTuple):
     """
 
     number: int
-    unsettled: int
+    unsettled_draws: int
     worst: Mapping[str, int | None]
 
 
@@ -100,7 +100,7 @@ class OverDraws(NamedTuple):
 class WhatIf:
     """The same scenario with one other setting (name of ``AssignmentConfig``).
 
-    paused_task_ms: of Connect groups, how long all connectors and tasks stand still together; else ``None``.
+    paused_task_ms: of Connect groups, the sum of the pauses of all connectors and tasks; else ``None``.
     least_duration_ms, most_duration_ms, most_cold_handovers: the ends of what may be; ``None``: unknown.
     may_not_settle: it settles in the likely outcome, and not in another one.
     """
@@ -139,7 +139,7 @@ class EventOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Simulation(InNotebooks):
-    """What comes of a scenario. ``draws`` is ``None`` if nothing in it is random; ``scenario`` is as it was played.
+    """The result of a scenario. ``draws`` is ``None`` if nothing in it is random; ``scenario`` is as simulated.
 
     ``cure``: a setting with which a group settles that does not, if one was found. ``record_size``: so many bytes has a
     record, if what is restored is to be told in bytes as well.
@@ -168,12 +168,12 @@ class Simulation(InNotebooks):
 
     @property
     def settles(self) -> bool:
-        """Whether it settles, in every draw and whatever nobody knows."""
+        """Whether it settles, in every draw and whatever is unknown."""
         return settles_surely(self.plan, self.draws)
 
     @property
     def most_cold_handovers(self) -> int:
-        """How many starts are cold at worst: of the plan, where nobody knows how many, and of all draws."""
+        """The most cold starts: of the plan, where their number is unknown, and of all draws."""
         of_draws = 0 if self.draws is None else self.draws.cold_handovers.most
         return max(self.plan.ends("cold_handovers")[1], of_draws)
 
@@ -188,9 +188,9 @@ class Simulation(InNotebooks):
         return self.plan.summary.moves if self.draws is None else self.draws.moves.median
 
 
-def figures_of(made: Plan) -> Figures:
-    """Return what is compared of one plan."""
-    summary = made.summary
+def figures_of(plan: Plan) -> Figures:
+    """Return the figures of one plan that are compared."""
+    summary = plan.summary
     return Figures(
         duration_ms=summary.duration_ms,
         probing_rebalances=summary.probing_rebalances,
@@ -202,73 +202,73 @@ def figures_of(made: Plan) -> Figures:
     )
 
 
-def range_of(made: Plan, figure: str, draws: Draws | None) -> Range:
+def range_of(plan: Plan, figure: str, draws: Draws | None) -> Range:
     """Return a figure of :data:`~kstream_plan.plans.summary.FIGURES` as a plan has it, and its ends over all draws."""
     over_draws: tuple[int, ...] = ()
     if draws is not None and figure in _OF_DRAWS:
         over_draws = getattr(draws, _OF_DRAWS[figure])
     elif draws is not None and (worst := draws.worst.get(_WORST_OF_DRAWS.get(figure, ""))) is not None:
         over_draws = (worst,)
-    return Range(made.figure(figure) or 0, *made.ends(figure, *over_draws))
+    return Range(plan.figure(figure) or 0, *plan.ends(figure, *over_draws))
 
 
-def settles_surely(made: Plan, draws: Draws | OverDraws | None) -> bool:
-    """Tell whether it settles, in every draw and whatever nobody knows."""
-    if made.verdict.kind != "settled" or not made.ends("settles")[0]:
+def settles_surely(plan: Plan, draws: Draws | OverDraws | None) -> bool:
+    """Tell whether it settles, in every draw and whatever is unknown."""
+    if plan.verdict.kind != "settled" or not plan.ends("settles")[0]:
         return False
     if draws is None:
         return True
     of_all = _for_rules(draws)
-    return not of_all.unsettled and of_all.worst.get("must_settle", 1) == 1
+    return not of_all.unsettled_draws and of_all.worst.get("must_settle", 1) == 1
 
 
-def more_may_follow(made: Plan, draws: Draws | OverDraws | None) -> bool:
+def more_may_follow(plan: Plan, draws: Draws | OverDraws | None) -> bool:
     """Tell whether there may be more than its figures say: not every outcome was simulated, or not to its end."""
-    if made.verdict.kind == "stuck" and (draws is None or _for_rules(draws).unsettled <= 1):
-        return not made.tells_ends
-    return not made.tells_ends or not settles_surely(made, draws)
+    if plan.verdict.kind == "stuck" and (draws is None or _for_rules(draws).unsettled_draws <= 1):
+        return not plan.tells_ends
+    return not plan.tells_ends or not settles_surely(plan, draws)
 
 
 def _for_rules(draws: Draws | OverDraws) -> OverDraws:
     return draws if isinstance(draws, OverDraws) else draws.for_rules
 
 
-def tells_restored(made: Plan, draws: Draws | None) -> bool:
+def tells_restored(plan: Plan, draws: Draws | None) -> bool:
     """Tell whether it is known how much is restored, in every draw and whatever else is not known."""
-    if made.may_be_endless("restored_records"):
+    if plan.may_be_endless("restored_records"):
         return False
-    sized = all(made.group.tasks[task].end_offset_known for task in made.group.stateful)
+    sized = all(plan.group.tasks[task].end_offset_known for task in plan.group.stateful)
     return sized or draws is None or draws.worst.get("max_restored_records", 0) is not None
 
 
-def ends_of(made: Plan, figures: Figures) -> tuple[Figures, Figures]:
-    """Return the least and the most that the figures of a plan may be, where they hang on what nobody knows."""
-    ends = [made.ends(_IN_PLANS.get(name, name), value) for name, value in figures._asdict().items()]
+def ends_of(plan: Plan, figures: Figures) -> tuple[Figures, Figures]:
+    """Return the least and the most that the figures of a plan may be, where they depend on unknown facts."""
+    ends = [plan.ends(_IN_PLANS.get(name, name), value) for name, value in figures._asdict().items()]
     return Figures(*(low for low, _ in ends)), Figures(*(high for _, high in ends))
 
 
-def event_outcomes(made: Plan, scenario: Scenario) -> tuple[EventOutcome, ...]:
-    """Say what follows from each event until the next one."""
+def event_outcomes(plan: Plan, scenario: Scenario) -> tuple[EventOutcome, ...]:
+    """Return the effects of each event until the next one."""
     import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
 
     events = in_time(scenario.events)
-    found, in_effect_ms = [], made.in_effect_ms
-    stateful = np.array([*made.group.stateful_flags, False])
+    outcomes, in_effect_ms = [], plan.in_effect_ms
+    stateful = np.array([*plan.group.stateful_flags, False])
     for place, event in enumerate(events):
         end_ms = events[place + 1].at_ms if place + 1 < len(events) else None
-        rounds = [rnd for rnd in made.rounds if event.at_ms <= rnd.at_ms and (end_ms is None or rnd.at_ms < end_ms)]
+        rounds = [rnd for rnd in plan.rounds if event.at_ms <= rnd.at_ms and (end_ms is None or rnd.at_ms < end_ms)]
         starts = [_starts(rnd.steps.rows, stateful) for rnd in rounds]
-        found.append(
+        outcomes.append(
             EventOutcome(
                 event=event,
                 rebalances=len(rounds),
                 hops=sum(number for number, _ in starts),
                 cold_handovers=sum(cold for _, cold in starts),
-                warm_ms=_since(event, rounds, lambda rnd: not rnd.probing_rebalance),
+                warm_ms=_time_until_ms(event, rounds, lambda rnd: not rnd.probing_rebalance),
                 balanced_ms=_end(event, rounds, in_effect_ms),
             )
         )
-    return tuple(found)
+    return tuple(outcomes)
 
 
 def _starts(rows: Rows, stateful: Mask) -> tuple[int, int]:
@@ -277,7 +277,7 @@ def _starts(rows: Rows, stateful: Mask) -> tuple[int, int]:
     return int(starts.sum()), int((starts & (rows["caught_up"] == 0)).sum())
 
 
-def _since(event: Event, rounds: Sequence[Round], holds: Callable[[Round], bool]) -> int | None:
+def _time_until_ms(event: Event, rounds: Sequence[Round], holds: Callable[[Round], bool]) -> int | None:
     """Return how long after the event something holds for good; ``None`` if it does not hold in the last round."""
     last_without = max((place for place, rnd in enumerate(rounds) if not holds(rnd)), default=-1)
     return rounds[last_without + 1].at_ms - event.at_ms if last_without + 1 < len(rounds) else None
@@ -288,5 +288,5 @@ def _end(event: Event, rounds: Sequence[Round], in_effect_ms: Sequence[int]) -> 
 
     ``in_effect_ms``: when each round of the plan has taken effect.
     """
-    settled = rounds and Phase.SETTLED in rounds[-1].phases
-    return in_effect_ms[rounds[-1].number - 1] - event.at_ms if settled else None
+    is_settled = rounds and Phase.SETTLED in rounds[-1].phases
+    return in_effect_ms[rounds[-1].number - 1] - event.at_ms if is_settled else None

@@ -1,4 +1,4 @@
-"""Standstills as numbers: those that end in one round together, and since when each task of a group stands still."""
+"""Pauses as numbers: those that end in one round together, and since when each task of a group is paused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kstream_plan.plans.step_rows import (
     Mask,
     Rows,
     are,
-    joined,
+    concatenate,
 )
 
 if TYPE_CHECKING:
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 #: Times and delays up to there, in milliseconds, numbers of 64 bits surely hold, and what they add up to.
 MOST_MS = 2**60
-#: Instead of the time since when a task stands still.
+#: Instead of the time since when a task is paused.
 RUNNING = -(2**63)
-#: The same of a task that nobody runs when the plan begins: it stands still from 0 on, unless it starts at 0.
+#: The same of a task that is unassigned when the plan begins: it is paused from 0 on, unless it starts at 0.
 IDLE = RUNNING + 1
-#: Who gives up for these reasons has stopped before, or goes on until the other one starts, or nobody is to run it.
+#: Owners that give up for these reasons stopped before, go on until the new owner starts, or there is no new owner.
 _STOPS_NOT_THEN = (ReasonCode.LEARNED, ReasonCode.MOVES_AT_ONCE, ReasonCode.NOT_CONFIGURED)
 _STOOD_STILL = CODES.index(ReasonCode.STOOD_STILL)
-#: So many rows are looked at at once: with the few of one round it takes longest to begin.
+#: So many rows are followed at once: with the few of one round it takes longest to begin.
 _AT_ONCE = 4096
 
 
@@ -52,8 +52,8 @@ class PausesTogether(NamedTuple):
     to_ms: int
 
 
-class Stopped:
-    """Follows, round by round, since when each task stands still that does, in milliseconds of the plan's clock."""
+class PauseTracker:
+    """Tracks, round by round, since when each paused task is paused, in milliseconds of the plan's clock."""
 
     def __init__(
         self, tasks: int, consumers: int, stopping: Collection[int], times: type[np.int64] | type[object]
@@ -68,9 +68,9 @@ class Stopped:
         self._number_of_rows = 0
 
     def stop(self, tasks: Iterable[int], since_ms: int) -> None:
-        """Let tasks stand still that do not yet."""
-        runs = [task for task in tasks if self.since_ms[task] == RUNNING]
-        self.since_ms[runs] = since_ms
+        """Pause these tasks, unless they are paused already."""
+        running_tasks = [task for task in tasks if self.since_ms[task] == RUNNING]
+        self.since_ms[running_tasks] = since_ms
 
     def add(self, at_ms: int, rows: Rows, unheard_ms: int) -> None:
         """Add rows of one time, to be looked at with others.
@@ -95,9 +95,9 @@ class Stopped:
         if not self._number_of_rows:
             self._added.clear()
             return
-        rows, place = joined([of_time for _, _, of_time in self._added])
+        rows, place = concatenate([of_time for _, _, of_time in self._added])
         times = np.array([at_ms for at_ms, _, _ in self._added], self.since_ms.dtype)
-        unheard = np.array([unheard_ms for _, unheard_ms, _ in self._added], self.since_ms.dtype)
+        unheard_of_round = np.array([unheard_ms for _, unheard_ms, _ in self._added], self.since_ms.dtype)
         self._added.clear()
         self._number_of_rows = 0
         kind, reason = rows["kind"], rows["reason"]
@@ -113,16 +113,16 @@ class Stopped:
         is_last = np.append(is_first[1:], True)[: len(task)]
         self.since_ms[task[is_last]] = since_then[is_last]
         from_ms[from_ms == IDLE] = np.where(at_ms > 0, 0, RUNNING)[from_ms == IDLE]
-        unheard_ms = unheard[place[by_task]]
+        unheard_ms = unheard_of_round[place[by_task]]
         stood_still = (reason[by_task] == _STOOD_STILL) & ((at_ms > 0) | (unheard_ms != 0))
         from_ms[stood_still] = np.minimum(0, at_ms - unheard_ms)[stood_still]  # longer, in truth: since when is unknown
         ended = (is_start & (from_ms != RUNNING)).nonzero()[0]
         ended = ended[by_task[ended].argsort()]
-        task, from_ms, of = task[ended], from_ms[ended], place[by_task[ended]]
-        edges = [0, *((of[1:] != of[:-1]).nonzero()[0] + 1).tolist(), len(of)]
+        task, from_ms, round_place = task[ended], from_ms[ended], place[by_task[ended]]
+        edges = [0, *((round_place[1:] != round_place[:-1]).nonzero()[0] + 1).tolist(), len(round_place)]
         for first, end in pairwise(edges):
             if first < end:
-                yield PausesTogether(task[first:end], from_ms[first:end], int(times[of[first]]))
+                yield PausesTogether(task[first:end], from_ms[first:end], int(times[round_place[first]]))
 
 
 def type_of_times(last_ms: int) -> type[np.int64] | type[object]:
@@ -132,15 +132,15 @@ def type_of_times(last_ms: int) -> type[np.int64] | type[object]:
     return np.int64 if last_ms <= MOST_MS else object
 
 
-def take_started(since_ms: npt.NDArray[np.int64], started: Places, at_ms: int) -> PausesTogether | None:
+def take_started(since_ms: npt.NDArray[np.int64], started_places: Places, at_ms: int) -> PausesTogether | None:
     """Let tasks run from ``at_ms`` on; return the pauses that this ends. ``since_ms`` is by place."""
-    from_ms = since_ms[started]
+    from_ms = since_ms[started_places]
     from_ms[from_ms == IDLE] = 0 if at_ms > 0 else RUNNING
-    since_ms[started] = RUNNING
+    since_ms[started_places] = RUNNING
     stood_still = from_ms != RUNNING
     if not stood_still.all():
-        started, from_ms = started[stood_still], from_ms[stood_still]
-    return PausesTogether(started, from_ms, at_ms) if len(started) else None
+        started_places, from_ms = started_places[stood_still], from_ms[stood_still]
+    return PausesTogether(started_places, from_ms, at_ms) if len(started_places) else None
 
 
 @cache

@@ -75,7 +75,7 @@ _FIELDS = (
 
 #: Rounds in a batch: each call has a cost of its own, and a round has few steps.
 _AT_ONCE = 100
-#: Makes reasons: most tell the same numbers, round after round.
+#: Makes reasons: most have the same numbers, round after round.
 _reason = lru_cache(maxsize=4096)(Reason)
 
 
@@ -96,8 +96,8 @@ def row_type() -> np.dtype[np.void]:
 
 def are(kind: npt.NDArray[np.int8], *kinds: int) -> Mask:
     """Tell which rows are of some ``kinds``, given the ``kind`` of each."""
-    found: Mask = _are(kinds).take(kind)
-    return found
+    mask: Mask = _are(kinds).take(kind)
+    return mask
 
 
 @cache
@@ -107,7 +107,7 @@ def _are(kinds: tuple[int, ...]) -> Mask:
     return np.array([kind in kinds for kind in range(EVENT + 1)])
 
 
-def joined(rows_of_each: Sequence[Rows]) -> tuple[Rows, Numbers]:
+def concatenate(rows_of_each: Sequence[Rows]) -> tuple[Rows, Numbers]:
     """Return the rows of several rounds, and the place of the round that each is of."""
     import numpy as np  # noqa: PLC0415 - as in row_type
 
@@ -121,7 +121,7 @@ def in_batches(rows_of_rounds: Sequence[Rows]) -> Iterator[tuple[Rows, Numbers, 
     """Yield the rows of rounds, of a hundred at a time, with the place of each row's round, and how many rounds."""
     for first in range(0, len(rows_of_rounds), _AT_ONCE):
         batch = rows_of_rounds[first : first + _AT_ONCE]
-        yield (*joined(batch), len(batch))
+        yield (*concatenate(batch), len(batch))
 
 
 class StepMaker:
@@ -172,21 +172,21 @@ class StepMaker:
         limit: int,
     ) -> Step:
         task_id, make = self._task_ids[task], _MAKE[kind]
-        from_ = None if from_consumer == NO_SEAT else self._seat(from_consumer, from_role)
+        from_seat = None if from_consumer == NO_SEAT else self._seat(from_consumer, from_role)
         if lag == NO_LAG and other_lag == NO_LAG:
             reason = _reason(CODES[code], None, self.limits[limit])
         else:
-            lags = (None if of == NO_LAG else of for of in (lag, other_lag))
+            lags = (None if row_lag == NO_LAG else row_lag for row_lag in (lag, other_lag))
             reason = _reason(CODES[code], next(lags), self.limits[limit], next(lags))
         if to_consumer == NO_SEAT:
-            return make(task_id, from_, reason)
-        to = self._seat(to_consumer, to_role)
+            return make(task_id, from_seat, reason)
+        to_seat = self._seat(to_consumer, to_role)
         if kind not in RESTORING:
-            return make(task_id, from_, to, reason)
+            return make(task_id, from_seat, to_seat, reason)
         records = None if restore_records == NOT_KNOWN else restore_records
         if kind == PLACE:
-            return make(task_id, from_, to, records, reason)
-        return make(task_id, from_, to, bool(caught_up), records, reason)
+            return make(task_id, from_seat, to_seat, records, reason)
+        return make(task_id, from_seat, to_seat, bool(caught_up), records, reason)
 
     def _seat(self, consumer: int, role: int) -> Seat:
         seat = self._seats.get((consumer, role))
@@ -203,14 +203,14 @@ class StepMaker:
         """
         import numpy as np  # noqa: PLC0415 - as in row_type
 
-        made, events = list[tuple[int, ...]](), 0
+        row_tuples, events = list[tuple[int, ...]](), 0
         for step in steps:
             if isinstance(step, KINDS):
-                made.append(self._row(step))
+                row_tuples.append(self._row(step))
             else:
-                made.append(self._row_of_event(step, events))
+                row_tuples.append(self._row_of_event(step, events))
                 events += 1
-        rows: Rows = np.fromiter(made, row_type(), len(made))
+        rows: Rows = np.fromiter(row_tuples, row_type(), len(row_tuples))
         return rows
 
     def translated(self, rows: Rows, maker: StepMaker) -> Rows:
@@ -237,16 +237,16 @@ class StepMaker:
         task = self.group.task_index.get(task_id)
         if task is None:
             raise ValueError(f"there is no task {task_id}")
-        from_, from_role = self._seat_numbers(step.from_)
-        to, to_role = self._seat_numbers(getattr(step, "to", None))
+        from_consumer, from_role = self._seat_numbers(step.from_)
+        to_consumer, to_role = self._seat_numbers(getattr(step, "to", None))
         records, lag, other_lag = getattr(step, "restore_records", 0), reason.lag, reason.other_lag
         return (
             NOT_KNOWN if records is None else records,
             NO_LAG if lag is None else lag,
             NO_LAG if other_lag is None else other_lag,
             task,
-            from_,
-            to,
+            from_consumer,
+            to_consumer,
             _NUMBER_OF[type(step)],
             from_role,
             to_role,
@@ -282,6 +282,6 @@ class StepMaker:
 def anew(rows: Rows, end_offset_sums: npt.NDArray[np.int64]) -> Mask:
     """Tell which rows :func:`~kstream_plan.plans.steps.restores_anew`, given the end-offset sum of each task."""
     kind, warm, whole = rows["kind"], rows["caught_up"] != 0, end_offset_sums[rows["task"]]
-    found: Mask = ((kind == PLACE) & (rows["from_consumer"] == NO_SEAT)) | (are(kind, *STARTS) & ~warm)
-    found |= (kind == HAND_OVER) & warm & (rows["restore_records"] == whole) & (whole > 0)
-    return found
+    mask: Mask = ((kind == PLACE) & (rows["from_consumer"] == NO_SEAT)) | (are(kind, *STARTS) & ~warm)
+    mask |= (kind == HAND_OVER) & warm & (rows["restore_records"] == whole) & (whole > 0)
+    return mask

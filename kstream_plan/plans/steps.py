@@ -60,8 +60,8 @@ class InstanceStays:
 class StopLearned:
     """The owners of these tasks, which others learn, stop them before they join the rebalance.
 
-    Each runs again with its answer: at its learner, which a :class:`HandOver` tells, or where it was. No effect on what
-    is held.
+    Each runs again with its answer: at its learner, which a :class:`HandOver` states, or where it was. No effect on
+    what is held.
     """
 
     task_ids: tuple[WorkId, ...]
@@ -71,9 +71,9 @@ class StopLearned:
 
 @dataclass(frozen=True, slots=True)
 class NobodyRuns:
-    """Nobody runs this work after the decision, nor before ``until_ms`` on the plan's clock (``None``: not known).
+    """Work that is unassigned after the decision, until at least ``until_ms`` on the plan's clock (``None``: unknown).
 
-    The round's decision gives it to nobody. No effect on what is held.
+    The round's decision assigns it to no consumer. No effect on what is held.
     """
 
     task_ids: tuple[WorkId, ...]
@@ -155,7 +155,7 @@ class Demote:
 
 @dataclass(frozen=True, slots=True)
 class HandOver:
-    """The task starts on ``to``; ``from_`` revoked it in the round before (``None``: nobody ran it before).
+    """The task starts on ``to``; ``from_`` revoked it in the round before (``None``: it was unassigned).
 
     A ``from_`` that gives up everything before each rebalance (eager) revoked it just before this one, and so did the
     owner of a task that was learned; one of whom it is taken without that (``moves-at-once``) does so in this one.

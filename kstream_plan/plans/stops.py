@@ -1,4 +1,4 @@
-"""How often, and for how long, work stands still over a plan: what designs are set beside each other by."""
+"""How often, and for how long, work is paused over a plan: figures by which designs are compared."""
 
 from __future__ import annotations
 
@@ -11,47 +11,47 @@ from kstream_plan.plans.steps import HandOver, MemberLeft, Revoke
 
 
 class Stops(NamedTuple):
-    """What stands still: how often, and for how long over all tasks, connectors apart.
+    """Pauses of work: how often, and for how long over all tasks, connectors apart.
 
-    ``stopped`` are the items of a Connect group that rebalances stop while somebody runs them, each time, and
-    ``started`` those that they start; of other groups both are 0. Of a Connect group it counts from rebalance to
+    ``stop_count`` are the items of a Connect group that rebalances stop while a worker runs them, each time, and
+    ``start_count`` those that they start; of other groups both are 0. Of a Connect group it counts from rebalance to
     rebalance: until all have heard of what a rebalance comes from, it is the same by any design.
     """
 
     pauses: int
     paused_task_ms: int
     paused_connector_ms: int = 0
-    stopped: int = 0
-    started: int = 0
+    stop_count: int = 0
+    start_count: int = 0
 
 
 def stops_of(plan: Plan) -> Stops:
-    """Count what stands still in a plan, from the beginning to its end."""
+    """Count the pauses of a plan, from its beginning to its end."""
     if not plan.is_of_workers:
         return Stops(len(plan.pauses), plan.summary.paused_task_ms)
-    found = pauses_of(
+    pauses = pauses_of(
         plan.group, plan.initial, plan.rounds, plan.stopping, plan.config, plan.outages, heard_at_once=True
     )
-    of_connectors_ms = sum(ms for task_id, ms in found.ms.items() if is_connector(str(task_id)))
-    stopped = started = 0
-    held = plan.initial
+    of_connectors_ms = sum(ms for task_id, ms in pauses.ms.items() if is_connector(str(task_id)))
+    stop_count = start_count = 0
+    holdings = plan.initial
     for rnd in plan.rounds:
         if plan.stopping:
-            gone = {step.process_id for step in rnd.steps if isinstance(step, MemberLeft)}
-            stopped += sum(
-                len(held[consumer].active)
+            departed_ids = {step.process_id for step in rnd.steps if isinstance(step, MemberLeft)}
+            stop_count += sum(
+                len(holdings[consumer].active)
                 for consumer in plan.stopping
-                if plan.group.instances[plan.group.instance_of[consumer]].process_id not in gone
+                if plan.group.instances[plan.group.instance_of[consumer]].process_id not in departed_ids
             )
-            started += sum(len(rnd.assigned[consumer].active) for consumer in plan.stopping)
+            start_count += sum(len(rnd.assigned[consumer].active) for consumer in plan.stopping)
         else:
-            stopped += sum(isinstance(step, Revoke) for step in rnd.steps)
-            started += sum(isinstance(step, HandOver) for step in rnd.steps)
-        held = rnd.assigned
+            stop_count += sum(isinstance(step, Revoke) for step in rnd.steps)
+            start_count += sum(isinstance(step, HandOver) for step in rnd.steps)
+        holdings = rnd.assigned
     return Stops(
         pauses=len(plan.pauses),
-        paused_task_ms=sum(found.ms.values()) - of_connectors_ms,
+        paused_task_ms=sum(pauses.ms.values()) - of_connectors_ms,
         paused_connector_ms=of_connectors_ms,
-        stopped=stopped,
-        started=started,
+        stop_count=stop_count,
+        start_count=start_count,
     )

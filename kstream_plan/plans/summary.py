@@ -9,7 +9,7 @@ from kstream_plan.model import WorkId
 
 
 class PausedTask(NamedTuple):
-    """The task that stands still longest: its id, for how long in all, and how often."""
+    """The task that is paused longest: its id, for how long in all, and how often."""
 
     task_id: WorkId
     ms: int
@@ -35,7 +35,7 @@ DurationIs: TypeAlias = Literal["floor", "probes", "least", "estimate"]
 
 
 class FigureRange(NamedTuple):
-    """A figure of a plan that hangs on what nobody knows: both its ends."""
+    """A figure of a plan that depends on something unknown: both its ends."""
 
     figure: str
     low: int
@@ -43,7 +43,7 @@ class FigureRange(NamedTuple):
 
 
 #: The figures of a plan that may be ranges: those of its summary, how many tasks count as caught up and restore first,
-#: how long one of them does at most, how long and how many tasks stand still, and whether it settles (0 or 1).
+#: how long one of them does at most, how long and how many tasks are paused, and whether it settles (0 or 1).
 FIGURES = (
     "rebalances",
     "probing_rebalances",
@@ -71,9 +71,9 @@ FIGURES = (
 class Summary:
     """The plan in figures (page ``plans``).
 
-    ``duration_is``: ``probes`` if anything is restored at a rate nobody knows: then it is how long the plan takes if
+    ``duration_is``: ``probes`` if anything is restored at an unknown rate: then it is how long the plan takes if
     every copy is ready at the next probe, and ``floor_ms`` the least that it takes, every copy being there at once;
-    where there are no probes, ``least``: nobody knows more than that it takes as long; else ``estimate``. (``floor`` is
+    where there are no probes, ``least``: it takes at least as long; else ``estimate``. (``floor`` is
     what plans of before say instead of ``probes``.) ``ranges`` are the figures that hang on whether copies have caught
     up by now, where nobody knows that: the figures themselves say that they have not. ``moves``: stateful tasks whose
     owning instance differs at the end (one that nobody ran at first has not moved); ``hops``: changes of owning
@@ -81,7 +81,7 @@ class Summary:
     ``cold_handovers``: hand-overs of a stateful task to a copy above the limit; the slowest restores for
     ``max_cold_restore_ms`` before it runs (0 if there is none, ``None`` if that is not known of all);
     ``runs_by_ms``: by when every task runs, restores included, where the design follows them and that is known.
-    ``paused_task_ms``: over all tasks, the time that they stand still, without that restoring;
+    ``paused_task_ms``: the sum of the pauses of all tasks, without that restoring;
     ``peak_extra_copies``: most warm-up and temporary copies at once.
     """
 

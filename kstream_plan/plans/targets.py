@@ -35,9 +35,9 @@ class WithoutTarget(NamedTuple):
     def message(self) -> str:
         """That the file does not count, why, and what mends that; without a full stop."""
         refusal, number = REFUSALS[self.code], len(self.numbers)
-        when = "never counts" if number == self.among else f"does not count in {number:,} of {self.among:,} rebalances"
+        scope = "never counts" if number == self.among else f"does not count in {number:,} of {self.among:,} rebalances"
         return (
-            f"The target file {when}, and the application decides without a plan: {refusal.reason} ({self.code}). "
+            f"The target file {scope}, and the application decides without a plan: {refusal.reason} ({self.code}). "
             f"To mend it, {refusal.remedy}"
         )
 
@@ -62,11 +62,11 @@ def idle_expiry(rounds: Sequence[Round]) -> Expiry | None:
 
     A slot is empty then, or an instance has none.
     """
-    for before, rnd in pairwise(rounds):
-        if before.follows is None or rnd.follows is None or before.follows.refusal is not None:
+    for previous, rnd in pairwise(rounds):
+        if previous.follows is None or rnd.follows is None or previous.follows.refusal is not None:
             continue
-        if before.follows.again_ms != before.follows.probe_ms and rnd.follows.refusal == "expired":
-            return Expiry(rnd.at_ms, before.at_ms)
+        if previous.follows.again_ms != previous.follows.probe_ms and rnd.follows.refusal == "expired":
+            return Expiry(rnd.at_ms, previous.at_ms)
     return None
 
 

@@ -1,4 +1,4 @@
-"""A plan as time: who is there, runs, warms up and restores what from when to when, and what stands still."""
+"""A plan over time: members, the tasks that they run, warm up and restore, and pauses."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from typing import NamedTuple
 from kstream_plan.model import Group, Holding, WorkId
 from kstream_plan.model.holding_changes import Change, apart_from_stateless, changed_holdings
 from kstream_plan.plans.levels import Level, levels_of, summed
-from kstream_plan.plans.loads import after, at_first
+from kstream_plan.plans.loads import after_each_round, at_first
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.restore_times import cold_restoring_ms, restored_at_ms
 from kstream_plan.plans.standstills import Pause, moments
 from kstream_plan.plans.steps import HandOver, InstanceLeaving, InstanceStays, MemberJoined, MemberLeft, Promote
 
-#: The standstills of single tasks are told up to so many: where members give up everything, each task has one a round.
+#: The maximum of pauses of single tasks: where members give up everything, each task has one a round.
 MOST_STANDSTILLS = 20_000
 #: This part of the time is left on either side, to see how it begins and ends.
 _ASIDE = 25
 
 
-class Doing(StrEnum):
-    """What an instance does with a task. One that it restores before it runs, it runs as well, as plans count."""
+class TaskRole(StrEnum):
+    """The role of an instance for a task. A task that restores before it runs counts as running, too, as in plans."""
 
     RUNS = "runs"
     RESTORES = "restores"
@@ -37,20 +37,20 @@ class Doing(StrEnum):
 
 
 class Stretch(NamedTuple):
-    """An instance does something with a task, from when to when in milliseconds of the plan's clock; both are indices.
+    """The time of a role of an instance for a task (both indices), in milliseconds of the plan's clock.
 
-    What does not end within the plan ends with the timeline.
+    A role that does not end within the plan ends with the timeline.
     """
 
     task: int
     instance: int
-    doing: Doing
+    role: TaskRole
     from_ms: int
     to_ms: int
 
 
 class Standstill(NamedTuple):
-    """Nobody runs a task (by index) from when to when."""
+    """The time of a pause of a task (by index)."""
 
     task: int
     from_ms: int
@@ -74,7 +74,7 @@ class LoadAt(NamedTuple):
 class ColdStart(NamedTuple):
     """A task starts from a copy that is not caught up (both by index); ``restores_ms``: so long it restores first.
 
-    ``restores_ms`` is ``None`` where nobody knows, or instances differ in how fast they restore.
+    ``restores_ms`` is ``None`` where it is unknown, or instances differ in how fast they restore.
     """
 
     task: int
@@ -85,14 +85,14 @@ class ColdStart(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceCourse:
-    """One instance over time: from when to when it is ``there``, and how many tasks it runs, warms up and restores.
+    """One instance over time: ``member_spans``, its times as a member, and the tasks that it runs, warms up, restores.
 
-    Counted are stateful tasks; of what it runs all tasks, if none has state. ``cold_ms`` are the times of cold starts;
-    ``unsure`` counts what it runs since one that restores for nobody knows how long.
+    Levels count stateful tasks; ``runs`` counts all tasks, if none has state. ``cold_ms`` are the times of cold starts;
+    ``unsure`` counts the tasks that it runs since a cold start whose restore time is unknown.
     """
 
     process_id: str
-    there: tuple[tuple[int, int], ...]
+    member_spans: tuple[tuple[int, int], ...]
     runs: tuple[Level, ...]
     warms_up: tuple[Level, ...]
     restores: tuple[Level, ...]
@@ -101,7 +101,7 @@ class InstanceCourse:
 
     def is_there(self, at_ms: int) -> bool:
         """Whether it is a member at a time."""
-        return any(begin_ms <= at_ms < end_ms for begin_ms, end_ms in self.there)
+        return any(begin_ms <= at_ms < end_ms for begin_ms, end_ms in self.member_spans)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +131,7 @@ def summed_course(courses: Sequence[InstanceCourse]) -> InstanceCourse:
     """Return what several instances run, warm up and restore together."""
     return InstanceCourse(
         process_id="",
-        there=tuple(span for course in courses for span in course.there),
+        member_spans=tuple(span for course in courses for span in course.member_spans),
         runs=summed([course.runs for course in courses]),
         warms_up=summed([course.warms_up for course in courses]),
         restores=summed([course.restores for course in courses]),
@@ -146,11 +146,11 @@ def timeline(plan: Plan) -> Timeline:
     begins_ms, ends_ms = _ends(plan, cold, spans)
     aside_ms = max(plan.config.heartbeat_interval_ms, (ends_ms - begins_ms) // _ASIDE)
     from_ms, to_ms = begins_ms - aside_ms, ends_ms + aside_ms
-    there = _there(plan, from_ms, to_ms)
-    stretches = [*_held(plan, there, from_ms, to_ms), *_restored(cold, to_ms)]
-    stretches.sort(key=attrgetter("task", "from_ms", "instance", "doing"))
-    instances = tuple(_instances(plan, stretches, cold, there, from_ms, to_ms))
-    alone = list(_alone_at_the_end(plan, stretches, from_ms, to_ms))
+    member_spans = _member_spans(plan, from_ms, to_ms)
+    stretches = [*_holding_stretches(plan, member_spans, from_ms, to_ms), *_restore_stretches(cold, to_ms)]
+    stretches.sort(key=attrgetter("task", "from_ms", "instance", "role"))
+    instances = tuple(_instances(plan, stretches, cold, member_spans, from_ms, to_ms))
+    unended = list(_alone_at_the_end(plan, stretches, from_ms, to_ms))
     return Timeline(
         from_ms=from_ms,
         ends_ms=ends_ms,
@@ -158,51 +158,55 @@ def timeline(plan: Plan) -> Timeline:
         instances=instances,
         stretches=tuple(stretches),
         cold_starts=cold,
-        standstills=_standstills(plan, alone),
-        still=_still(plan, spans, alone, from_ms, to_ms),
+        standstills=_standstills(plan, unended),
+        still=_still(plan, spans, unended, from_ms, to_ms),
         loads=tuple(_loads(plan, from_ms)),
-        warming_up=_counted(stretches, Doing.WARMS_UP, from_ms, to_ms),
-        restoring=_counted(stretches, Doing.RESTORES, from_ms, to_ms),
+        warming_up=_levels_of_role(stretches, TaskRole.WARMS_UP, from_ms, to_ms),
+        restoring=_levels_of_role(stretches, TaskRole.RESTORES, from_ms, to_ms),
     )
 
 
 def _still(
-    plan: Plan, spans: Mapping[tuple[int, int], int], alone: Iterable[Standstill], from_ms: int, to_ms: int
+    plan: Plan, spans: Mapping[tuple[int, int], int], unended: Iterable[Standstill], from_ms: int, to_ms: int
 ) -> tuple[Level, ...]:
     """Return how many tasks are paused; those that are unassigned when the plan begins were paused before."""
-    before = ((from_ms, 0), len(plan.pauses.rounds.idle()))
-    return levels_of([before, *spans.items(), *(((one.from_ms, one.to_ms), 1) for one in alone)], from_ms, to_ms)
+    idle_span = ((from_ms, 0), len(plan.pauses.rounds.idle()))
+    return levels_of(
+        [idle_span, *spans.items(), *(((standstill.from_ms, standstill.to_ms), 1) for standstill in unended)],
+        from_ms,
+        to_ms,
+    )
 
 
 def _ends(plan: Plan, cold: Sequence[ColdStart], spans: Mapping[tuple[int, int], int]) -> tuple[int, int]:
-    last = plan.in_effect_ms[-1:] + [outage.to_ms for outage in plan.outages]
-    restored = (start.at_ms + (start.restores_ms or 0) for start in cold)
+    last_changes_ms = plan.in_effect_ms[-1:] + [outage.to_ms for outage in plan.outages]
+    restored_ms = (start.at_ms + (start.restores_ms or 0) for start in cold)
     return (
         min((0, *(from_ms for from_ms, _ in spans))),
-        max(plan.summary.duration_ms, 0, *last, *restored, *(to_ms for _, to_ms in spans)),
+        max(plan.summary.duration_ms, 0, *last_changes_ms, *restored_ms, *(to_ms for _, to_ms in spans)),
     )
 
 
 def _in_time(plan: Plan) -> Iterator[Pause]:
-    """Yield the pauses of single tasks when they are; those of a Connect group plans tell earlier, as its rounds."""
-    found = plan.pauses.rounds.single()
+    """Yield the pauses of single tasks at their times; plans have those of a Connect group earlier, as its rounds."""
+    pauses = plan.pauses.rounds.single()
     if not plan.is_of_workers:
-        yield from found
+        yield from pauses
         return
     times_ms, in_effect_ms = [rnd.at_ms for rnd in plan.rounds], plan.in_effect_ms
-    run = {plan.group.tasks[task].task_id for held in plan.initial for task in held.active}
+    owned_ids = {plan.group.tasks[task].task_id for holding in plan.initial for task in holding.active}
 
     def later(at_ms: int) -> int:
         place = min(bisect_left(times_ms, at_ms), len(times_ms) - 1)
         return at_ms + in_effect_ms[place] - times_ms[place]
 
-    for pause in found:
-        since_before = pause.from_ms <= 0 and pause.task_id not in run
+    for pause in pauses:
+        since_before = pause.from_ms <= 0 and pause.task_id not in owned_ids
         yield Pause(pause.task_id, 0 if since_before else later(pause.from_ms), later(pause.to_ms))
 
 
 def _spans(plan: Plan) -> Mapping[tuple[int, int], int]:
-    """Return how many pauses there are from when to when."""
+    """Return the number of pauses by (from ms, to ms)."""
     if not plan.is_of_workers:
         return plan.pauses.spans
     return Counter((pause.from_ms, pause.to_ms) for pause in _in_time(plan))
@@ -211,170 +215,179 @@ def _spans(plan: Plan) -> Mapping[tuple[int, int], int]:
 def cold_starts_of(plan: Plan) -> Iterator[ColdStart]:
     """Yield the starts of stateful tasks from copies that are not caught up, in time.
 
-    How long each restores is told where all instances are known to restore at one rate, as the plan's figures count it:
+    ``restores_ms`` is known where all instances are known to restore at one rate, as the plan's figures count it:
     those of a streams group follow what is still under way.
     """
-    group, known = plan.group, plan.rates.restore
-    rate = known.least if known is not None and known.least == known.most and not known.at_least else None
+    group, restore = plan.group, plan.rates.restore
+    is_one_rate = restore is not None and restore.least == restore.most and not restore.at_least
+    rate = restore.least if restore is not None and is_one_rate else None
     moments = [(at_ms, [*steps.cold_starts()]) for rnd in plan.rounds for at_ms, steps in rnd.moments]
     followed = _followed(moments, rate) if plan.design == "streams" and rate else {}
     for at_ms, starts in moments:
-        lasts = cold_restoring_ms(starts, lambda _: rate)
+        restore_ms_of_task = cold_restoring_ms(starts, lambda _: rate)
         for step in starts:
             task, instance = group.task_index[step.task_id], group.instance_index[step.to.process_id]
             ends_ms = followed.get((step.task_id, at_ms))
-            yield ColdStart(task, instance, at_ms, lasts.get(step.task_id) if ends_ms is None else ends_ms - at_ms)
+            yield ColdStart(
+                task, instance, at_ms, restore_ms_of_task.get(step.task_id) if ends_ms is None else ends_ms - at_ms
+            )
 
 
 def _followed(
     moments: Iterable[tuple[int, Sequence[HandOver | Promote]]], rate: float
 ) -> Mapping[tuple[WorkId, int], int]:
-    """Return by task and start when each cold start is restored, whatever its instance has still under way."""
+    """Return by task and start when each cold start is restored, beside the restores under way on its instance."""
     of_instance: defaultdict[str, list[tuple[int, int, WorkId]]] = defaultdict(list)
     for at_ms, starts in moments:
         for step in starts:
             if step.restore_records is not None:
                 of_instance[step.to.process_id].append((at_ms, step.restore_records, step.task_id))
-    return {start: at_ms for of in of_instance.values() for start, at_ms in restored_at_ms(of, ((0, rate),)).items()}
+    return {
+        start: at_ms
+        for instance_starts in of_instance.values()
+        for start, at_ms in restored_at_ms(instance_starts, ((0, rate),)).items()
+    }
 
 
-def _there(plan: Plan, from_ms: int, to_ms: int) -> Mapping[str, Sequence[tuple[int, int]]]:
-    """Return by process id from when to when an instance is a member that runs."""
-    since: dict[str, int] = dict.fromkeys(plan.first_members, from_ms)
-    found: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+def _member_spans(plan: Plan, from_ms: int, to_ms: int) -> Mapping[str, Sequence[tuple[int, int]]]:
+    """Return by process id the times in which an instance is a member that runs."""
+    since_ms: dict[str, int] = dict.fromkeys(plan.first_members, from_ms)
+    member_spans: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
 
     def stops(process_id: str, at_ms: int) -> None:
-        if process_id in since:
-            found[process_id].append((since.pop(process_id), at_ms))
+        if process_id in since_ms:
+            member_spans[process_id].append((since_ms.pop(process_id), at_ms))
 
     for rnd in plan.rounds:
         for step in rnd.single_steps:
             match step:
                 case MemberJoined() | InstanceStays():
-                    since.setdefault(step.process_id, rnd.at_ms)
+                    since_ms.setdefault(step.process_id, rnd.at_ms)
                 case MemberLeft():
                     stops(step.process_id, min(step.stopped_at_ms, rnd.at_ms))
                 case InstanceLeaving() if step.absent_since_ms is not None:
                     stops(step.process_id, step.absent_since_ms)
-    for process_id in list(since):
+    for process_id in list(since_ms):
         stops(process_id, to_ms)
     for process_id, begins_ms, ends_ms in plan.outages:
-        found[process_id] = [*_without(found[process_id], begins_ms, ends_ms)]
-    return found
+        member_spans[process_id] = [*_outside(member_spans[process_id], begins_ms, ends_ms)]
+    return member_spans
 
 
-def _without(spans: Iterable[tuple[int, int]], begins_ms: int, ends_ms: int) -> Iterator[tuple[int, int]]:
+def _outside(spans: Iterable[tuple[int, int]], begins_ms: int, ends_ms: int) -> Iterator[tuple[int, int]]:
     for from_ms, to_ms in spans:
         parts = ((from_ms, min(to_ms, begins_ms)), (max(from_ms, ends_ms), to_ms))
         yield from (part for part in parts if part[0] < part[1])
 
 
-_ROLES = (Doing.RUNS, Doing.STANDBY, Doing.WARMS_UP, Doing.TEMPORARY)
+_ROLES = (TaskRole.RUNS, TaskRole.STANDBY, TaskRole.WARMS_UP, TaskRole.TEMPORARY)
 
 
-def _held(plan: Plan, there: Mapping[str, Sequence[tuple[int, int]]], from_ms: int, to_ms: int) -> Iterator[Stretch]:
-    """Yield what instances hold stateful tasks for, as long as they are there."""
+def _holding_stretches(
+    plan: Plan, member_spans: Mapping[str, Sequence[tuple[int, int]]], from_ms: int, to_ms: int
+) -> Iterator[Stretch]:
+    """Yield the roles of instances for stateful tasks, as long as these are members."""
     group = plan.group
-    since: dict[tuple[int, int, Doing], int] = {}
+    since_ms: dict[tuple[int, int, TaskRole], int] = {}
     times, history = zip(*_history(plan, from_ms), strict=True)
 
-    def closed(key: tuple[int, int, Doing], end_ms: int) -> Iterator[Stretch]:
-        whole = Stretch(*key, since.pop(key), end_ms)
-        return _while_there(whole, there.get(group.instances[whole.instance].process_id, ()))
+    def closed(key: tuple[int, int, TaskRole], end_ms: int) -> Iterator[Stretch]:
+        whole = Stretch(*key, since_ms.pop(key), end_ms)
+        return _while_there(whole, member_spans.get(group.instances[whole.instance].process_id, ()))
 
     for place, changes in changed_holdings(history):
-        for key, change in _begun(group, changes).items():
+        for key, change in _role_changes(group, changes).items():
             if change > 0:
-                since[key] = times[place]
+                since_ms[key] = times[place]
             elif change < 0:
                 yield from closed(key, times[place])
-    for key in list(since):
+    for key in list(since_ms):
         yield from closed(key, to_ms)
 
 
-def _begun(group: Group, changes: Iterable[Change]) -> Counter[tuple[int, int, Doing]]:
-    """Return what begins (1) and ends (-1), whichever thread of an instance does it."""
-    begun: Counter[tuple[int, int, Doing]] = Counter()
+def _role_changes(group: Group, changes: Iterable[Change]) -> Counter[tuple[int, int, TaskRole]]:
+    """Return the roles that begin (1) and end (-1), whichever thread of an instance has them."""
+    changes_by_key: Counter[tuple[int, int, TaskRole]] = Counter()
     for consumer, old, new in changes:
         instance = group.instance_of[consumer]
-        for doing, before, now in zip(_ROLES, old, new, strict=True):
-            begun.subtract((task, instance, doing) for task in before if group.stateful_flags[task])
-            begun.update((task, instance, doing) for task in now if group.stateful_flags[task])
-    return begun
+        for role, tasks_before, tasks_now in zip(_ROLES, old, new, strict=True):
+            changes_by_key.subtract((task, instance, role) for task in tasks_before if group.stateful_flags[task])
+            changes_by_key.update((task, instance, role) for task in tasks_now if group.stateful_flags[task])
+    return changes_by_key
 
 
-def _while_there(whole: Stretch, there: Iterable[tuple[int, int]]) -> Iterator[Stretch]:
-    for begin_ms, end_ms in there:
+def _while_there(whole: Stretch, member_spans: Iterable[tuple[int, int]]) -> Iterator[Stretch]:
+    for begin_ms, end_ms in member_spans:
         from_ms, to_ms = max(whole.from_ms, begin_ms), min(whole.to_ms, end_ms)
         if from_ms < to_ms:
             yield whole._replace(from_ms=from_ms, to_ms=to_ms)
 
 
 def _history(plan: Plan, from_ms: int) -> Iterator[tuple[int, Sequence[Holding]]]:
-    """Yield what is held from when on, stateless tasks left out where they are many."""
-    held = plan.initial
-    yield from_ms, apart_from_stateless(held)
+    """Yield the holdings from each time on, without stateless tasks where these are many."""
+    holdings = plan.initial
+    yield from_ms, apart_from_stateless(holdings)
     for rnd, in_effect_ms in zip(plan.rounds, plan.in_effect_ms, strict=True):
         if rnd.turns:
-            parts = list(moments(plan.group, rnd, held))
+            parts = list(moments(plan.group, rnd, holdings))
             yield from ((parts[place - 1][0], parts[place][2]) for place in range(1, len(parts)))
-        held = rnd.assigned
-        yield in_effect_ms, apart_from_stateless(held)
+        holdings = rnd.assigned
+        yield in_effect_ms, apart_from_stateless(holdings)
 
 
-def _restored(cold: Iterable[ColdStart], to_ms: int) -> Iterator[Stretch]:
+def _restore_stretches(cold: Iterable[ColdStart], to_ms: int) -> Iterator[Stretch]:
     for task, instance, at_ms, restores_ms in cold:
         if restores_ms:
-            yield Stretch(task, instance, Doing.RESTORES, at_ms, min(at_ms + restores_ms, to_ms))
+            yield Stretch(task, instance, TaskRole.RESTORES, at_ms, min(at_ms + restores_ms, to_ms))
 
 
 def _instances(
     plan: Plan,
     stretches: Sequence[Stretch],
     cold: Sequence[ColdStart],
-    there: Mapping[str, Sequence[tuple[int, int]]],
+    member_spans: Mapping[str, Sequence[tuple[int, int]]],
     from_ms: int,
     to_ms: int,
 ) -> Iterator[InstanceCourse]:
     group = plan.group
-    of: defaultdict[tuple[int, Doing], list[Stretch]] = defaultdict(list)
-    for one in stretches:
-        of[one.instance, one.doing].append(one)
-    started: defaultdict[int, list[int]] = defaultdict(list)
+    stretches_of: defaultdict[tuple[int, TaskRole], list[Stretch]] = defaultdict(list)
+    for stretch in stretches:
+        stretches_of[stretch.instance, stretch.role].append(stretch)
+    start_times_ms: defaultdict[int, list[int]] = defaultdict(list)
     unsure: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
     for start in cold:
-        started[start.instance].append(start.at_ms)
+        start_times_ms[start.instance].append(start.at_ms)
         if start.restores_ms is None:
             unsure[start.instance, start.task].append(start.at_ms)
-    dealt = [] if group.stateful else _dealt(plan, from_ms)
+    dealt = [] if group.stateful else _stateless_counts(plan, from_ms)
     for index, instance in enumerate(group.instances):
-        series = {doing: _counted(of[index, doing], doing, from_ms, to_ms) for doing in Doing}
+        series = {role: _levels_of_role(stretches_of[index, role], role, from_ms, to_ms) for role in TaskRole}
         yield InstanceCourse(
             process_id=instance.process_id,
-            there=tuple(there.get(instance.process_id, ())),
-            runs=series[Doing.RUNS] if group.stateful else _steps(dealt, index),
-            warms_up=series[Doing.WARMS_UP],
-            restores=series[Doing.RESTORES],
-            unsure=levels_of(_unsure(of[index, Doing.RUNS], unsure), from_ms, to_ms),
-            cold_ms=tuple(started[index]),
+            member_spans=tuple(member_spans.get(instance.process_id, ())),
+            runs=series[TaskRole.RUNS] if group.stateful else _steps(dealt, index),
+            warms_up=series[TaskRole.WARMS_UP],
+            restores=series[TaskRole.RESTORES],
+            unsure=levels_of(_unsure(stretches_of[index, TaskRole.RUNS], unsure), from_ms, to_ms),
+            cold_ms=tuple(start_times_ms[index]),
         )
 
 
 def _unsure(
     runs: Iterable[Stretch], started_ms: Mapping[tuple[int, int], Sequence[int]]
 ) -> Iterator[tuple[tuple[int, int], int]]:
-    """Yield from when to when one of these tasks runs, or restores still: since its cold start, as long as it stays."""
-    for one in runs:
-        within = [at_ms for at_ms in started_ms.get((one.instance, one.task), ()) if one.from_ms <= at_ms < one.to_ms]
-        if within:
-            yield (min(within), one.to_ms), 1
+    """Yield the times in which one of these tasks runs or still restores: from its cold start until it leaves."""
+    for run in runs:
+        cold_ms = [at_ms for at_ms in started_ms.get((run.instance, run.task), ()) if run.from_ms <= at_ms < run.to_ms]
+        if cold_ms:
+            yield (min(cold_ms), run.to_ms), 1
 
 
-def _dealt(plan: Plan, from_ms: int) -> list[tuple[int, Sequence[int]]]:
-    """Return how many tasks every instance runs from when on, where no task has state."""
+def _stateless_counts(plan: Plan, from_ms: int) -> list[tuple[int, Sequence[int]]]:
+    """Return how many tasks every instance runs from each time on, where no task has state."""
     return [
         (from_ms, at_first(plan)),
-        *zip((rnd.ends_ms for rnd in plan.rounds), after(plan), strict=True),
+        *zip((rnd.ends_ms for rnd in plan.rounds), after_each_round(plan), strict=True),
     ]
 
 
@@ -383,30 +396,40 @@ def _steps(dealt: Iterable[tuple[int, Sequence[int]]], index: int) -> tuple[Leve
     return tuple(next(same) for _, same in groupby(levels, attrgetter("number")))
 
 
-def _counted(stretches: Iterable[Stretch], doing: Doing, from_ms: int, to_ms: int) -> tuple[Level, ...]:
-    return levels_of((((one.from_ms, one.to_ms), 1) for one in stretches if one.doing is doing), from_ms, to_ms)
+def _levels_of_role(stretches: Iterable[Stretch], role: TaskRole, from_ms: int, to_ms: int) -> tuple[Level, ...]:
+    return levels_of(
+        (((stretch.from_ms, stretch.to_ms), 1) for stretch in stretches if stretch.role is role), from_ms, to_ms
+    )
 
 
 def _loads(plan: Plan, from_ms: int) -> Iterator[LoadAt]:
     times_ms = plan.in_effect_ms if plan.is_of_workers else [rnd.at_ms for rnd in plan.rounds]
     balances = (rnd.balance for rnd in plan.rounds)
-    for at_ms, of in [(from_ms, plan.initial_balance), *zip(times_ms, balances, strict=True)]:
-        most = max(of.active, default=0)
-        yield LoadAt(at_ms, most - of.balance_factor, most, of.balance_factor, of.subtopology_task_spread)
+    for at_ms, balance in [(from_ms, plan.initial_balance), *zip(times_ms, balances, strict=True)]:
+        most = max(balance.active, default=0)
+        yield LoadAt(
+            at_ms, most - balance.balance_factor, most, balance.balance_factor, balance.subtopology_task_spread
+        )
 
 
 def _alone_at_the_end(plan: Plan, stretches: Iterable[Stretch], from_ms: int, to_ms: int) -> Iterator[Standstill]:
-    """Yield the standstills that do not end within the plan."""
+    """Yield the pauses that do not end within the plan."""
     absent = plan.rounds[-1].not_configured if plan.rounds else frozenset()
-    run = {task for held in apart_from_stateless(plan.final) for task in held.active}
-    left = {task for task in plan.group.stateful if task not in run and plan.group.tasks[task].task_id not in absent}
-    last = {one.task: one.to_ms for one in stretches if one.task in left and one.doing is Doing.RUNS}
-    yield from (Standstill(task, last.get(task, from_ms), to_ms) for task in sorted(left))
+    owned_tasks = {task for holding in apart_from_stateless(plan.final) for task in holding.active}
+    unrun_tasks = {
+        task for task in plan.group.stateful if task not in owned_tasks and plan.group.tasks[task].task_id not in absent
+    }
+    last_run_ms = {
+        stretch.task: stretch.to_ms
+        for stretch in stretches
+        if stretch.task in unrun_tasks and stretch.role is TaskRole.RUNS
+    }
+    yield from (Standstill(task, last_run_ms.get(task, from_ms), to_ms) for task in sorted(unrun_tasks))
 
 
-def _standstills(plan: Plan, alone: Iterable[Standstill]) -> tuple[Standstill, ...] | None:
+def _standstills(plan: Plan, unended: Iterable[Standstill]) -> tuple[Standstill, ...] | None:
     group = plan.group
     stateful = (pause for pause in _in_time(plan) if group.stateful_flags[group.task_index[pause.task_id]])
     ended = (Standstill(group.task_index[task_id], from_ms, to_ms) for task_id, from_ms, to_ms in stateful)
-    found = list(islice(chain(alone, ended), MOST_STANDSTILLS + 1))
-    return None if len(found) > MOST_STANDSTILLS else tuple(sorted(found))
+    standstills = list(islice(chain(unended, ended), MOST_STANDSTILLS + 1))
+    return None if len(standstills) > MOST_STANDSTILLS else tuple(sorted(standstills))

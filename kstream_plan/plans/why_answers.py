@@ -66,11 +66,11 @@ class WhyTask(StrEnum):
     WAITS_FOR_COPY = "waits-for-copy"
     #: The balance needs it elsewhere, and it can go at once.
     MOVES = "moves"
-    #: Nobody runs it.
+    #: It is unassigned.
     HAS_NO_OWNER = "has-no-owner"
     #: It is to run elsewhere, and within this plan it does not get there.
     NEVER_ARRIVES = "never-arrives"
-    #: It has no state, and such tasks are dealt anew at every rebalance.
+    #: It has no state, and such tasks are reassigned at every rebalance.
     STATELESS = "stateless"
 
 
@@ -79,7 +79,7 @@ class WhyInstance(StrEnum):
 
     #: It runs all that it is to run.
     HAS_ITS_SHARE = "has-its-share"
-    #: It has come since the newest decision: nobody has decided anything for it yet.
+    #: It joined after the newest decision, which therefore assigned it nothing.
     NOT_DECIDED_FOR = "not-decided-for"
     #: Copies of tasks that it is to run catch up there.
     WAITS_FOR_COPIES = "waits-for-copies"
@@ -156,7 +156,7 @@ class Rebalances:
     """Why there are so many rebalances.
 
     ``by_trigger`` is how many each trigger starts. Of the hand-overs, which are follow-ups, ``for_state`` are needed
-    for tasks with state; the others only because stateless tasks are dealt anew (``only_stateless``), because threads
+    for tasks with state; the others only because stateless tasks are reassigned (``only_stateless``), because threads
     of an instance are evened out (``only_threads``), or for both (``only_both``). ``stateless_hops`` and
     ``thread_moves`` are how many tasks that concerns in all, ``moves`` how many stateful tasks change owner.
     """
@@ -276,11 +276,11 @@ class Why:
             of_rate = (note for note in plan_notes.assumptions if note.code == "no-restore-rate")
             plan_notes = plan_notes._replace(assumptions=tuple(of_rate) if self.goes_by_rates else ())
         if not self.plan.rounds:
-            kept = tuple(note for note in plan_notes.assumptions if note.code not in _OF_ROUNDS)
-            plan_notes = plan_notes._replace(assumptions=kept)
+            remaining_notes = tuple(note for note in plan_notes.assumptions if note.code not in _OF_ROUNDS)
+            plan_notes = plan_notes._replace(assumptions=remaining_notes)
         same = Note("as-decided", "The decision, made again, is the same for every instance")
-        other = Note("not-as-decided", "The decision, made again, differs from what was decided; so may the rest")
-        made_again = {None: (), True: (same,), False: (other,)}[self.as_decided]
+        differs = Note("not-as-decided", "The decision, made again, differs from what was decided; so may the rest")
+        made_again = {None: (), True: (same,), False: (differs,)}[self.as_decided]
         warnings, notes = plan_notes.warnings, plan_notes.notes
         if self.as_decided is False:
             warnings = (*made_again, *warnings)

@@ -1,4 +1,4 @@
-"""A policy applied to plans: per rule and application whether it is kept, by how much not, and what is to blame."""
+"""Checks plans against a policy: per rule and application whether it is kept, by how much not, what is to blame."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kstream_plan.policy.rules.over_draws import over_draws
 from kstream_plan.policy.rules.restores import with_restores
 from kstream_plan.policy.rules.times import lacks_rate
 
-#: What grows as long as a group probes, though nothing else comes of it.
+#: Rules whose value grows as long as a group probes, though nothing else changes.
 _OF_EVERY_PROBE = ("max_duration", "max_rebalances")
 
 
@@ -37,7 +37,7 @@ def check_plan(
 ) -> CheckedPlan:
     """Hold a plan against the policy and the guards, and check its invariants.
 
-    That the steps are lossless is not among these: whoever makes or reads a plan has seen to it.
+    That the steps are lossless is not among these: it is checked where a plan is made or read.
 
     ``baseline`` is the plan for what was before, of the same application; ``source`` where the plan is kept. With
     ``draws`` the plan is one of several, and of each rule the worst of them counts; ``baseline_draws`` likewise.
@@ -50,11 +50,14 @@ def check_plan(
     needs_rate = "require_restore_rate" in limits and limits["require_restore_rate"].value is True
     subject = MeasuredPlan(plan, standard.now, draws, needs_rate)
     earlier = None if baseline is None else MeasuredPlan(baseline, standard.now, baseline_draws, needs_rate)
-    findings = [_invariant(application_id, name, offences, was_saved) for name, offences in _broken(plan).items()]
+    findings = [
+        _invariant(application_id, name, offences, was_saved)
+        for name, offences in _offences_of_invariants(plan).items()
+    ]
     for name, rule in RULES.items():
         if name in limits:
-            found = _find(name, rule, limits[name], subject, None if rule.of_input else earlier)
-            findings.append(_with_waiver(found, standard))
+            finding = _find(name, rule, limits[name], subject, None if rule.of_input else earlier)
+            findings.append(_with_waiver(finding, standard))
     for name, value in standard.guards.items():
         findings.append(_find(name, GUARDS[name], Limit(value), subject, None))
     return CheckedPlan(
@@ -76,8 +79,8 @@ def check_all(
     warnings: Iterable[tuple[str, Note]] = (),
 ) -> Check:
     """Put checked plans together, whatever order they come in."""
-    ordered = tuple(sorted(plans, key=attrgetter("place")))
-    return Check(ordered, now, fail_on_warning, tuple(errors), tuple(warnings))
+    sorted_plans = tuple(sorted(plans, key=attrgetter("place")))
+    return Check(sorted_plans, now, fail_on_warning, tuple(errors), tuple(warnings))
 
 
 def _find(name: str, rule: Rule, limit: Limit, subject: MeasuredPlan, earlier: MeasuredPlan | None) -> Finding:
@@ -90,28 +93,28 @@ def _find(name: str, rule: Rule, limit: Limit, subject: MeasuredPlan, earlier: M
             application_id=application_id,
             limit=limit,
             allowed=allowed,
-            measured=None,
+            value=None,
             at_least=rule.at_least,
             applies=False,
         )
     allowed, measurement = _measure(name, rule, limit, subject)
-    before = None if earlier is None else _measure(name, rule, limit, earlier)[1]
+    baseline_measurement = None if earlier is None else _measure(name, rule, limit, earlier)[1]
     return Finding(
         rule=name,
         kind=rule.kind,
         application_id=application_id,
         limit=limit,
         allowed=allowed,
-        measured=measurement.value,
+        value=measurement.value,
         offences=measurement.offences,
         figures=measurement.figures,
         at_least=rule.at_least,
         worst_of=measurement.worst_of,
-        between=measurement.between,
+        value_range=measurement.value_range,
         unknown=measurement.unknown,
         likely=name == "max_duration" and measurement.value is not None and lacks_rate(subject.plan),
-        before=None if before is None else before.value,
-        kept_before=None if before is None else not before.offences,
+        baseline_value=None if baseline_measurement is None else baseline_measurement.value,
+        kept_before=None if baseline_measurement is None else not baseline_measurement.offences,
     )
 
 
@@ -119,10 +122,14 @@ def _measure(name: str, rule: Rule, limit: Limit, subject: MeasuredPlan) -> tupl
     allowed = rule.resolved(limit.value, subject.plan)
     if allowed is None:
         return None, Measurement(None, (Offence(None, note="end offsets are not known"),), unknown=True)
-    shown = rule.worst(subject, allowed)
-    found = shown if subject.draws is None else over_draws(name, rule, shown, subject.draws, allowed)
-    found = with_restores(name, rule, found, subject, allowed)
-    return allowed, UNKNOWN if not found.offences and _goes_on(name, rule, subject) else found
+    shown_measurement = rule.worst(subject, allowed)
+    measurement = (
+        shown_measurement
+        if subject.draws is None
+        else over_draws(name, rule, shown_measurement, subject.draws, allowed)
+    )
+    measurement = with_restores(name, rule, measurement, subject, allowed)
+    return allowed, UNKNOWN if not measurement.offences and _goes_on(name, rule, subject) else measurement
 
 
 def _goes_on(name: str, rule: Rule, subject: MeasuredPlan) -> bool:
@@ -132,7 +139,7 @@ def _goes_on(name: str, rule: Rule, subject: MeasuredPlan) -> bool:
         return False
     if verdict.kind in ("cyclic", "unfinished"):
         return True
-    stuck = verdict.kind == "stuck" or (subject.draws is not None and subject.draws.unsettled > 0)
+    stuck = verdict.kind == "stuck" or (subject.draws is not None and subject.draws.unsettled_draws > 0)
     return stuck and name in _OF_EVERY_PROBE
 
 
@@ -141,15 +148,17 @@ def _with_waiver(finding: Finding, standard: Standard) -> Finding:
     if not finding.offences or not waivers:
         return finding
     longest = waivers[0]
-    in_force = longest.until >= standard.now.date()
+    in_force = longest.last_day >= standard.now.date()
     return replace(finding, waiver=longest) if in_force else replace(finding, expired=longest)
 
 
-def _broken(plan: Plan) -> dict[str, list[Offence]]:
-    found: dict[str, list[Offence]] = {}
-    for broken in broken_invariants(plan, rebuilt=True):
-        found.setdefault(broken.invariant, []).append(Offence(None, broken.round_number, note=broken.message))
-    return found
+def _offences_of_invariants(plan: Plan) -> dict[str, list[Offence]]:
+    offences_by_invariant: dict[str, list[Offence]] = {}
+    for violation in broken_invariants(plan, rebuilt=True):
+        offences_by_invariant.setdefault(violation.invariant, []).append(
+            Offence(None, violation.round_number, note=violation.message)
+        )
+    return offences_by_invariant
 
 
 def _invariant(application_id: str, name: str, offences: list[Offence], was_saved: bool) -> Finding:
@@ -159,7 +168,7 @@ def _invariant(application_id: str, name: str, offences: list[Offence], was_save
         application_id=application_id,
         limit=Limit(True),
         allowed=True,
-        measured=0,
+        value=0,
         offences=tuple(offences),
         invariant=True,
         was_saved=was_saved,

@@ -1,4 +1,4 @@
-"""What a check finds: per rule and plan whether it is kept, by how much not, and what is to blame."""
+"""Findings of a check: per rule and plan whether it is kept, by how much not, and what is to blame."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kstream_plan.policy.rules import RULES, Kind, Offence
 
 
 class Status(StrEnum):
-    """What came out for one rule, the worst first; ``error`` fails the check."""
+    """The status of one rule, the worst first; ``error`` fails the check."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -34,7 +34,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cure:
-    """Changed settings with which a plan was made that keeps to the rule, and what it then measures.
+    """Changed settings with which a plan was made that keeps to the rule, and the ``value`` that it then measures.
 
     ``lasts_ms``: how long it then takes; ``None``: unknown. ``longer_ms``: the same, where that is longer than now.
     ``cold``: how many starts are cold then, at least and at most. ``still_broken``: the other rules that are broken
@@ -42,7 +42,7 @@ class Cure:
     """
 
     settings: tuple[tuple[str, object], ...]
-    measured: int | None
+    value: int | None
     longer_ms: int | None = None
     still_broken: tuple[Finding, ...] = ()
     lasts_ms: int | None = None
@@ -54,16 +54,15 @@ class Finding:
     """One rule on one plan.
 
     ``limit`` is as the policy gives it, ``allowed`` the same with percent resolved (``None``: percent of something
-    unknown); ``measured`` is ``None`` if it cannot be told. ``offences`` name what is to blame, worst first, and are
-    empty if and only if the rule is kept; ``figures`` as of :class:`~kstream_plan.policy.rules.Measurement`.
-    ``waiver`` is in force, ``expired`` would have covered the violation until its day. ``before`` is what the baseline
-    measures, ``kept_before`` whether it keeps to the rule (``None``: there is no baseline). ``unknown``: whether the
-    rule is broken is unknown, and what is measured is the worst that is not ruled out.
-    ``likely``: no restore rate is known, so that what is measured is the likely time alone. ``worst_of``: what is
-    measured is that of the worst of so many draws, of which the plan is a better one; ``between``: it is the worse end
-    of this range. ``invariant`` marks a broken invariant of the plan instead of a rule; ``was_saved``: of a plan that
-    was read from a file. ``applies``: there can be something in such a plan that the rule is about; else nothing is
-    measured.
+    unknown). ``value`` is the measured one; ``None``: unknown. ``offences`` name what is to blame, worst first, and
+    are empty if and only if the rule is kept; ``figures`` as of :class:`~kstream_plan.policy.rules.Measurement`.
+    ``waiver`` is in force, ``expired`` would have covered the violation until its day. ``baseline_value`` is the value
+    of the baseline, ``kept_before`` whether it keeps to the rule (``None``: there is no baseline). ``unknown``: whether
+    the rule is broken is unknown, and the value is the worst that is not ruled out. ``likely``: no restore rate is
+    known, so that the value is the likely time alone. ``worst_of``: the number of draws; the value is that of the worst
+    one, the plan is a better one. ``value_range``: the value is the worse end of this range. ``invariant`` marks a
+    broken invariant of the plan instead of a rule; ``was_saved``: of a plan that was read from a file. ``applies``:
+    the rule applies to such a plan; else nothing is measured.
     """
 
     rule: str
@@ -71,17 +70,17 @@ class Finding:
     application_id: str
     limit: Limit
     allowed: LimitValue | None
-    measured: int | None
+    value: int | None
     offences: tuple[Offence, ...] = ()
     figures: tuple[tuple[str, int], ...] = ()
     at_least: bool = False
     waiver: Waiver | None = None
     expired: Waiver | None = None
-    before: int | None = None
+    baseline_value: int | None = None
     kept_before: bool | None = None
     cure: Cure | None = None
     worst_of: int | None = None
-    between: tuple[int, int] | None = None
+    value_range: tuple[int, int] | None = None
     unknown: bool = False
     likely: bool = False
     invariant: bool = False
@@ -108,8 +107,8 @@ class Finding:
     def worst_tag(self) -> str:
         """The client tag whose values the copies share, and how many values they have: ``zone: 1``; empty if no tag."""
         worst = self.offences[0] if self.kind is Kind.TAGS and self.offences else None
-        is_known = worst is not None and worst.note and worst.measured is not None
-        return f"{worst.note.rpartition(': ')[0]}: {worst.measured:,}" if worst and is_known else ""
+        is_known = worst is not None and worst.note and worst.value is not None
+        return f"{worst.note.rpartition(': ')[0]}: {worst.value:,}" if worst and is_known else ""
 
     @property
     def is_option(self) -> bool:
@@ -124,14 +123,14 @@ class Finding:
     @property
     def tasks(self) -> tuple[WorkId, ...]:
         """The tasks to blame, worst first."""
-        return tuple(dict.fromkeys(one.task_id for one in self.offences if one.task_id is not None))
+        return tuple(dict.fromkeys(offence.task_id for offence in self.offences if offence.task_id is not None))
 
     @property
     def excess(self) -> float:
-        """How far beyond the limit, as a ratio; what cannot be told is the farthest."""
-        if not isinstance(self.allowed, int) or isinstance(self.allowed, bool) or self.measured is None:
+        """How far beyond the limit, as a ratio; an unknown value is the farthest."""
+        if not isinstance(self.allowed, int) or isinstance(self.allowed, bool) or self.value is None:
             return float("inf")
-        low, high = sorted((self.allowed, self.measured))
+        low, high = sorted((self.allowed, self.value))
         return high / low if low else float(high + 1)
 
 
@@ -157,68 +156,70 @@ class CheckedPlan:
         """Which application it is."""
         return self.plan.group.application_id
 
-    def of(self, status: Status) -> tuple[Finding, ...]:
+    def findings_of(self, status: Status) -> tuple[Finding, ...]:
         """Return the findings of one status."""
         return tuple(finding for finding in self.findings if finding.status is status)
 
     @property
     def violations(self) -> tuple[Finding, ...]:
         """The findings that count against it: those of level error first."""
-        return (*self.of(Status.ERROR), *self.of(Status.WARNING))
+        return (*self.findings_of(Status.ERROR), *self.findings_of(Status.WARNING))
 
     @property
     def caveats(self) -> tuple[Note, ...]:
-        """What rules that are kept do not say: what the snapshot could not tell, or what is wrong in it already."""
+        """Caveats beside rules that are kept: what the snapshot does not say, or what is wrong in it already."""
         notes = {note.code: note for note in (*self.plan.warnings, *self.plan.assumptions)}
-        found = []
+        caveats = list[Note]()
         if WORKER_SILENT in notes:
-            found.append(Note(WORKER_SILENT, "a worker does not answer: it may have gone"))
+            caveats.append(Note(WORKER_SILENT, "a worker does not answer: it may have gone"))
         if DELAY_UNKNOWN in notes:
-            found.append(Note(DELAY_UNKNOWN, "a delay may run that is not known of"))
+            caveats.append(Note(DELAY_UNKNOWN, "a delay may run that is not known of"))
         elif "counts-only" in notes:
-            found.append(Note("counts-only", "unless a worker has crashed: REST does not tell"))
+            caveats.append(Note("counts-only", "unless a worker has crashed: REST does not tell"))
         if THREADS_NOT_PLANNED in notes:
             message = "num.stream.threads is not planned: instances have other threads now"
-            found.append(Note(THREADS_NOT_PLANNED, message, notes[THREADS_NOT_PLANNED].subjects))
+            caveats.append(Note(THREADS_NOT_PLANNED, message, notes[THREADS_NOT_PLANNED].subjects))
         if RESTORES_WITHIN_LIMIT in notes:
             tasks = len(notes[RESTORES_WITHIN_LIMIT].subjects)
             verbs = ("task counts", "restores") if tasks == 1 else ("tasks count", "restore")
             message = f"{tasks:,} {verbs[0]} as caught up and {verbs[1]} all the same"
-            found.append(Note(RESTORES_WITHIN_LIMIT, message, notes[RESTORES_WITHIN_LIMIT].subjects))
+            caveats.append(Note(RESTORES_WITHIN_LIMIT, message, notes[RESTORES_WITHIN_LIMIT].subjects))
         if MAYBE_RESTORING in notes:
             how_many = len(notes[MAYBE_RESTORING].subjects)
             message = f"{how_many:,} {'task' if how_many == 1 else 'tasks'}, started cold before, may not run yet"
-            found.append(Note(MAYBE_RESTORING, message, notes[MAYBE_RESTORING].subjects))
-        still = tuple(of for note in self.plan.warnings if note.code == COMES_NO_CLOSER for of in note.subjects)
-        if still:
-            of_how_many = f"{len(still):,} {'copy' if len(still) == 1 else 'copies'}"
+            caveats.append(Note(MAYBE_RESTORING, message, notes[MAYBE_RESTORING].subjects))
+        stalled_copies = tuple(
+            subject for note in self.plan.warnings if note.code == COMES_NO_CLOSER for subject in note.subjects
+        )
+        if stalled_copies:
+            of_how_many = f"{len(stalled_copies):,} {'copy' if len(stalled_copies) == 1 else 'copies'}"
             message = f"of {of_how_many} the lag did not fall while it was observed"
-            found.append(Note(COMES_NO_CLOSER, message, still))
+            caveats.append(Note(COMES_NO_CLOSER, message, stalled_copies))
         if COPIES_TOGETHER in notes:
             message = "rack.aware.assignment.tags does not keep all copies apart"
-            found.append(Note(COPIES_TOGETHER, message, notes[COPIES_TOGETHER].subjects))
+            caveats.append(Note(COPIES_TOGETHER, message, notes[COPIES_TOGETHER].subjects))
         if HELD_BY_SEVERAL in notes:
-            several = notes[HELD_BY_SEVERAL].subjects
-            everything = f"{len(self.plan.group.tasks):,} connectors and tasks"
-            message = f"several workers run the same now: {len(several):,} of {everything}"
-            found.append(Note(HELD_BY_SEVERAL, message, several))
-        return tuple(found)
+            shared_work = notes[HELD_BY_SEVERAL].subjects
+            total = f"{len(self.plan.group.tasks):,} connectors and tasks"
+            message = f"several workers run the same now: {len(shared_work):,} of {total}"
+            caveats.append(Note(HELD_BY_SEVERAL, message, shared_work))
+        return tuple(caveats)
 
     @property
     def worst(self) -> Status:
         """The worst status of its findings that counts; a waived one does not."""
-        return next((status for status in (Status.ERROR, Status.WARNING) if self.of(status)), Status.PASSED)
+        return next((status for status in (Status.ERROR, Status.WARNING) if self.findings_of(status)), Status.PASSED)
 
     @property
     def answer(self) -> Answer:
         """Whether it keeps to the policy; what only warns does not count, nor what is waived."""
-        return worst_of([finding.answer for finding in self.of(Status.ERROR)])
+        return worst_of([finding.answer for finding in self.findings_of(Status.ERROR)])
 
-    def answered(self, *, warnings_too: bool) -> Answer:
+    def check_answer(self, *, warnings_too: bool) -> Answer:
         """Return the answer of a check, in which warnings may count as well: those of rules, and the plan's own."""
         if not warnings_too:
             return self.answer
-        of_rules = [finding.answer for finding in self.of(Status.WARNING)]
+        of_rules = [finding.answer for finding in self.findings_of(Status.WARNING)]
         return worst_of([self.answer, *of_rules, *([Answer.UNKNOWN] if self.warnings else [])])
 
     @property
@@ -229,18 +230,18 @@ class CheckedPlan:
         number = span_to(least, most, is_open=more_may_follow(self.plan, self.draws))
         message = f"{number[0].upper()}{number[1:]} {'start is' if most == 1 else 'starts are'} cold"
         starts = (Note(COLD_STARTS, message),) if self.plan.summary.cold_handovers else ()
-        said = {note.code for note in self.plan.warnings} | NOTE_CODES
+        codes = {note.code for note in self.plan.warnings} | NOTE_CODES
         of_plan = tuple(note for note in self.plan.warnings if note.code not in NOTE_CODES)
-        return (*starts, *of_plan, *(caveat for caveat in self.caveats if caveat.code not in said))
+        return (*starts, *of_plan, *(caveat for caveat in self.caveats if caveat.code not in codes))
 
     def fails(self, *, warnings_too: bool) -> bool:
         """Tell whether a check of it fails."""
-        return self.answered(warnings_too=warnings_too) is not Answer.YES
+        return self.check_answer(warnings_too=warnings_too) is not Answer.YES
 
     @property
     def place(self) -> tuple[int | str, ...]:
         """A key that sorts the worst plan first, then by application."""
-        counts = (-len(self.of(status)) for status in (Status.ERROR, Status.WARNING, Status.WAIVED))
+        counts = (-len(self.findings_of(status)) for status in (Status.ERROR, Status.WARNING, Status.WAIVED))
         return *counts, self.application_id, self.plan.digest, self.source
 
 
@@ -289,25 +290,25 @@ class Check:
     @property
     def violated(self) -> bool:
         """Whether the policy or a guard is violated so that the check fails."""
-        fails = any(checked.fails(warnings_too=self.fail_on_warning) for checked in self.plans)
+        fails = any(checkup.fails(warnings_too=self.fail_on_warning) for checkup in self.plans)
         return fails or (self.fail_on_warning and bool(self.warnings))
 
     @property
     def tally(self) -> Tally:
         """All but the plans."""
-        worst = tuple(checked.worst for checked in self.plans)
-        answers = tuple(checked.answered(warnings_too=self.fail_on_warning) for checked in self.plans)
+        worst = tuple(checkup.worst for checkup in self.plans)
+        answers = tuple(checkup.check_answer(warnings_too=self.fail_on_warning) for checkup in self.plans)
         return Tally(worst, answers, self.now, self.fail_on_warning, self.violated, self.errors, self.warnings)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Every plan's findings, worst first."""
-        return tuple(sorted((one for checked in self.plans for one in checked.findings), key=badness))
+        return tuple(sorted((finding for checkup in self.plans for finding in checkup.findings), key=badness))
 
 
 @dataclass(frozen=True, slots=True)
 class Standard:
-    """What plans are held against: the policy, the guards of this call, and the time (with a zone)."""
+    """The standard that plans are checked against: the policy, the guards of this call, and the time (with a zone)."""
 
     policy: Policy
     now: datetime

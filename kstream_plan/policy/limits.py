@@ -1,4 +1,4 @@
-"""What a plan has to keep to: limits per application, how strict they are, and who is let off until when."""
+"""Policies: limits per application, how strict they are, and waivers with their last days."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Percent(NamedTuple):
 
     value: Decimal
 
-    def of(self, whole: int) -> int:
+    def part_of(self, whole: int) -> int:
         """Return how many of ``whole`` that is, rounded down."""
         return int(self.value * whole / 100)
 
@@ -49,11 +49,11 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    """Lets the applications of a glob off one rule, up to and including the day ``until``."""
+    """Lets the applications of a glob off one rule, up to and including the day ``last_day``."""
 
     application: str
     rule: str
-    until: date
+    last_day: date
     reason: str
 
     def covers(self, application_id: str, rule: str) -> bool:
@@ -81,16 +81,16 @@ class Policy:
         More specific is an id without wildcards, then the glob with more characters that stand for themselves, then
         the one with fewer wildcards. A plan has to settle unless something else is said.
         """
-        found = {ALWAYS: Limit(True), **self.defaults}
+        limits = {ALWAYS: Limit(True), **self.defaults}
         for glob in sorted(self.applications, key=_specificity):
             if fnmatchcase(application_id, glob):
-                found |= self.applications[glob]
-        return found
+                limits |= self.applications[glob]
+        return limits
 
     def waivers_for(self, application_id: str, rule: str) -> list[Waiver]:
         """Return the waivers of one rule and application, the longest lasting first."""
-        found = [waiver for waiver in self.waivers if waiver.covers(application_id, rule)]
-        return sorted(found, key=lambda waiver: (-waiver.until.toordinal(), waiver.application, waiver.reason))
+        waivers = [waiver for waiver in self.waivers if waiver.covers(application_id, rule)]
+        return sorted(waivers, key=lambda waiver: (-waiver.last_day.toordinal(), waiver.application, waiver.reason))
 
 
 def _specificity(glob: str) -> tuple[bool, int, int, str]:

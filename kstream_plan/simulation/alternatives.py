@@ -173,4 +173,4 @@ def _applied(
 
 def _broken(plan: Plan, draws: Draws | None, standard: Standard) -> dict[str, Answer]:
     checked = check_plan(plan, standard, draws=None if draws is None else draws.for_rules)
-    return {finding.rule: finding.answer for finding in checked.of(Status.ERROR)}
+    return {finding.rule: finding.answer for finding in checked.findings_of(Status.ERROR)}

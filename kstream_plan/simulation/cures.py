@@ -163,7 +163,7 @@ class _Trial:
 def _cured(finding: Finding, checked: CheckedPlan, trials: _Trials) -> Finding:
     if not _curable(finding, checked.plan):
         return finding
-    kept = {one.rule for one in checked.of(Status.PASSED)} | {finding.rule}
+    kept = {one.rule for one in checked.findings_of(Status.PASSED)} | {finding.rule}
     candidates = _candidates(checked.plan)[finding.rule](checked.plan, finding)
     for settings in (each for each in candidates if _can_be_set(checked.plan, each)):
         found, longer_ms, still_broken, plans = None, None, tuple[Finding, ...](), list[Plan]()
@@ -179,7 +179,7 @@ def _cured(finding: Finding, checked: CheckedPlan, trials: _Trials) -> Finding:
             ends = [trial.ends("cold_handovers") for trial in plans]
             cure = Cure(
                 settings=tuple(sorted(settings.items())),
-                measured=found.measured,
+                value=found.value,
                 longer_ms=longer_ms,
                 still_broken=still_broken,
                 lasts_ms=max(trial.ends("duration_ms")[1] for trial in plans) if _all_settle(plans) else None,

@@ -20,7 +20,7 @@ from kstream_plan.plans import Plan, Summary
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED
 from kstream_plan.plans.simulated import Draws, Figures, Range, ends_of, figures_of
 from kstream_plan.plans.stops import Stops, stops_of
-from kstream_plan.policy.rules.over_draws import measured, worst
+from kstream_plan.policy.rules.over_draws import measure_rules, worst
 from kstream_plan.simulation import processes
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import design_of
@@ -136,7 +136,7 @@ def shown_draw(
     item, unplayed = outcomes[found.shown], [one for one in outcomes if _is_unplayed(one)]
     if options.long_ranges and _is_unplayed(item):
         result = play(options)
-        shown = _outcome_of(result, measured(result))
+        shown = _outcome_of(result, measure_rules(result))
         found = together([*outcomes[: found.shown], shown, *outcomes[found.shown + 1 :]])
     else:
         result = play(replace(options, ranges=False))
@@ -172,7 +172,7 @@ def by_chance_ms(outcomes: Sequence[Outcome]) -> int:
 def _outcome(snapshot: Snapshot, scenario: Scenario, options: PlanOptions, draw: int) -> Outcome:
     scenario, options = drawn(scenario, snapshot.state.group, draw), replace(options, floor=False)
     result = plan(snapshot, design_of(snapshot, options), options, scenario=scenario, shown=False)
-    return _outcome_of(result, measured(result))
+    return _outcome_of(result, measure_rules(result))
 
 
 def _outcome_of(plan: Plan, measures: Mapping[str, int | None]) -> Outcome:

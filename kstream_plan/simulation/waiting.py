@@ -48,8 +48,8 @@ class _Instance(NamedTuple):
 
     def is_ready(self, seat: _Seat, rates: Rates, by_ms: int, limit: int) -> bool:
         """Tell whether a copy is known to lack no more than ``limit`` by a time."""
-        restored = self.restoring.over([Span(rates, max(by_ms - self.first_ms, 0))], self.later_ms)
-        return restored.rate_known[seat[1]] > 0 and is_caught_up(restored.left(*seat), limit)
+        restored = self.restoring.restore([Span(rates, max(by_ms - self.first_ms, 0))], self.later_ms)
+        return restored.rate_known[seat[1]] > 0 and is_caught_up(restored.remaining_records(*seat), limit)
 
 
 class Stand(NamedTuple):

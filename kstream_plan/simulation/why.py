@@ -226,7 +226,7 @@ def _starts(group: Group, rnd: Round) -> tuple[int, int, int]:
             threads += step.to.role is Role.ACTIVE
     if rnd.stateless is not None:
         hops = rnd.stateless.hops()
-        stateless, threads = stateless + hops, threads + len(rnd.stateless.started) - hops
+        stateless, threads = stateless + hops, threads + len(rnd.stateless.started_places) - hops
     return state, stateless, threads
 
 

@@ -20,7 +20,7 @@ from kstream_plan.protocols import PROTOCOLS
 
 def round_steps(group: Group, steps: Sequence[Step]) -> RoundSteps:
     """The same steps as a round has them."""
-    return RoundSteps.of(StepMaker(group), steps)
+    return RoundSteps.from_steps(StepMaker(group), steps)
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,7 +203,7 @@ def _to_do(now: Holdings, wanted: Holdings, member: int) -> bool:
 def _ring(state: GroupState, member: int, at_ms: int, ahead: Ahead) -> int:
     """When the timer of a member rings next; not while its instance does not run."""
     ring_ms = at_ms + (_phase(state, member) - at_ms) % BEAT_MS
-    while member in ahead(ring_ms + 1)[-1].stopped:
+    while member in ahead(ring_ms + 1)[-1].stopped_instances:
         ring_ms += BEAT_MS
     return ring_ms
 

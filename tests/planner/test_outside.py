@@ -18,7 +18,12 @@ def test_looking_ahead_changes_nothing() -> None:
     group, outages = group_of(m1="a", m2="b").state.group, (Outage("m2", 1_000, 4_000),)
     outside = OutsideEvents(group, Rates(restore_per_instance=10.0), (), outages, paces)
     answers = [
-        (span.elapsed_ms, [span.rates.restore_rate(i) for i in range(2)], span.rates.produce_rate(0), set(span.stopped))
+        (
+            span.elapsed_ms,
+            [span.rates.restore_rate(i) for i in range(2)],
+            span.rates.produce_rate(0),
+            set(span.stopped_instances),
+        )
         for span in outside.ahead(0, 5_000)
     ]
     assert answers == [

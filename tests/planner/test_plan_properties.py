@@ -104,7 +104,7 @@ class _FreshBalance:
     def __init__(self, group: Group) -> None:
         self._group = group
 
-    def of(self, decided: Sequence[Holding]) -> Balance:
+    def balance_after(self, decided: Sequence[Holding]) -> Balance:
         by_consumer = [
             item
             for held, at in zip(decided, self._group.capacities, strict=True)

@@ -457,7 +457,7 @@ def test_a_crash_takes_what_came_since_the_last_checkpoint_from_what_was_assigne
     group = captured_scenarios.before("scale-out").state.group
     whole = group.tasks[0].end_offset_sum
     disk = (DiskCopy(0, lag, 90_000, 10_000, 60_000), DiskCopy(1, 7, 90_000, 10_000, None))
-    back = Arrival(group.instances[0], group.instances[0].process_id, lost=lost)
+    back = Arrival(group.instances[0], group.instances[0].process_id, lost_records=lost)
     assert [copy.lag for copy in left_of(disk, group, back)] == [whole if left is None else left, 7]
 
 
@@ -513,7 +513,7 @@ def test_what_is_restored_is_unknown_where_it_may_be() -> None:
     limit = Limit(10**15)
     found = check_plan(result, Standard(Policy({"max_restored_records": limit}), datetime.now(UTC)))
     [finding] = [finding for finding in found.findings if finding.rule == "max_restored_records"]
-    assert finding.measured is None
+    assert finding.value is None
     assert finding.status is Status.ERROR
 
 

@@ -87,8 +87,8 @@ def _with(plan: Plan, index: int, **change: object) -> Plan:
 def _withholding(plan: Plan) -> tuple[int, Round, int]:
     """A round in which stateless tasks alone are withheld, and the place of the first of them."""
     for index, rnd in enumerate(plan.rounds[:-1]):
-        if rnd.stateless is not None and len(rnd.stateless.withheld) and not _withholds_stateful(rnd):
-            return index, rnd, int(rnd.stateless.withheld[0])
+        if rnd.stateless is not None and len(rnd.stateless.withheld_places) and not _withholds_stateful(rnd):
+            return index, rnd, int(rnd.stateless.withheld_places[0])
     raise AssertionError("no such round")
 
 

@@ -115,7 +115,7 @@ def test_the_gate_counts_what_restores_within_the_limit_beside_cold_starts() -> 
             for each in check_plan(result, Standard(Policy({"max_cold_handovers": Limit(limit)}), NOW)).findings
             if each.rule == "max_cold_handovers"
         )
-        assert finding.measured == restoring
+        assert finding.value == restoring
         assert finding.answer is (Answer.YES if limit == restoring else Answer.NO)
         assert len(finding.offences) == (0 if limit == restoring else restoring)
 

@@ -7,6 +7,7 @@ import pytest
 from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.plans import Plan, Reason, ReasonCode, Trigger
 from kstream_plan.plans.activity import events
+from kstream_plan.plans.step_indices import STEP_KINDS
 from kstream_plan.plans.steps import (
     InstanceLeaving,
     InstanceStays,
@@ -18,7 +19,6 @@ from kstream_plan.plans.steps import (
     StopLearned,
     Withhold,
 )
-from kstream_plan.plans.told import TOLD
 from kstream_plan.render.pages.step_sentences import because
 from kstream_plan.render.report.axis import head_of
 from kstream_plan.simulation.simulate import simulate
@@ -90,8 +90,8 @@ def compare_readiness(plan: Plan) -> int:
             is_ready = any(task in item.active + item.standby for item in decided)
             ready += is_ready
             expected += is_ready or any(task in item.warmup for item in decided)
-        assert (event.ready, event.expected) == ((0, 0) if event.probe is None else (ready, expected))
-    return sum(event.ready for event in found)
+        assert (event.ready_warmups, event.probed_warmups) == ((0, 0) if event.probe is None else (ready, expected))
+    return sum(event.ready_warmups for event in found)
 
 
 def test_what_is_back_on_its_instance_has_not_changed_its_thread() -> None:
@@ -99,8 +99,8 @@ def test_what_is_back_on_its_instance_has_not_changed_its_thread() -> None:
     before = captured_scenarios.before("scale-out")
     result = simulate(before, read_scenario("events: [{at: 0s, bounce: {instances: i2, restart: 5s}}]", "s.yaml")).plan
     [event] = events(result)
-    assert event.left == event.joined
-    assert {(move.source, move.destination) for move in event.moves} == {(None, event.left[0])}
+    assert event.left_ids == event.joined_ids
+    assert {(move.source, move.destination) for move in event.moves} == {(None, event.left_ids[0])}
     assert event.threads == 0
 
 
@@ -130,5 +130,5 @@ def test_every_reason_has_words() -> None:
 
 def test_every_kind_of_step_tells_who_runs_what_or_how() -> None:
     how = {Withhold, Revoke, InstanceLeaving, InstanceStays, StopLearned, NobodyRuns}
-    assert {*get_args(Step)} == {*TOLD, MemberJoined, MemberLeft} | how
-    assert how.isdisjoint(TOLD)
+    assert {*get_args(Step)} == {*STEP_KINDS, MemberJoined, MemberLeft} | how
+    assert how.isdisjoint(STEP_KINDS)

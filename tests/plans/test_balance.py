@@ -68,4 +68,4 @@ def test_counted_on_from_one_decision_to_the_next_it_is_the_same(seed: int) -> N
             Holding(*(tuple(sorted(sum(roles, ()))) for roles in zip(*(held[c] for c in consumers), strict=True)))
             for consumers in GROUP.consumers_of
         ]
-        assert running.of(Holdings.of(GROUP, of_instances)) == _counted(GROUP, held)
+        assert running.balance_after(Holdings.of(GROUP, of_instances)) == _counted(GROUP, held)

@@ -41,7 +41,7 @@ def _at(
 ) -> Evidence:
     task, instance = snapshot.state.group.task_index_by_text["0_0"], snapshot.state.group.instance_index[IDS[1]]
     known = KnownCopies(snapshot, now_ms, trust_ms)
-    return known.at(task, instance, at_ms, written_until_ms=until_ms, course=course, likely=likely)
+    return known.evidence_of(task, instance, at_ms, written_until_ms=until_ms, course=course, likely=likely)
 
 
 def _writing(per_second: float, snapshot: Snapshot) -> Snapshot:
@@ -181,14 +181,16 @@ class TestReports:
             snapshot(captured_at=None, reported_at=None),
             snapshot(captured_at=None, tasks=tasks, lag=None),
         ):
-            known = KnownCopies(replace(undated, rates=rates), 0, undated=True).at(0, 1, 0, likely=True)
+            known = KnownCopies(replace(undated, rates=rates), 0, undated=True).evidence_of(0, 1, 0, likely=True)
             assert known.known is Known.UNKNOWN
 
     def test_rates_tell_nothing_of_a_changelog_whose_end_is_unknown(self) -> None:
         """300,000 records were written, 15,000 restored; nothing is forecast without the end offset."""
         tasks = [{"task_id": f"0_{number}", "stateful": True} for number in range(3)]
         rates = Rates(restore_per_instance=50.0, produce_per_task=1_000.0)
-        known = KnownCopies(replace(snapshot(tasks=tasks), rates=rates), 5 * _MINUTE).at(0, 1, 5 * _MINUTE, likely=True)
+        known = KnownCopies(replace(snapshot(tasks=tasks), rates=rates), 5 * _MINUTE).evidence_of(
+            0, 1, 5 * _MINUTE, likely=True
+        )
         assert (known.known, known.fact) == (Known.UNKNOWN, Fact.OLD_REPORT)
 
     def test_nothing_can_lack_of_an_empty_changelog(self) -> None:
@@ -374,7 +376,7 @@ def _known(
 ) -> Evidence:
     """Return what is known of the copy of 0_0 on an instance."""
     known = KnownCopies(snapshot, 0, **beside)
-    return known.at(0, instance, at_ms, written_until_ms=until_ms, course=course, likely=likely)
+    return known.evidence_of(0, instance, at_ms, written_until_ms=until_ms, course=course, likely=likely)
 
 
 def _evidence(known: Known, fact: Fact, words: str, **fields: Any) -> Evidence:

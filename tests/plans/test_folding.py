@@ -16,8 +16,8 @@ _COLD = Move(TaskId(0, 0), "a", "b", True, None)
 
 def _event(kind: str) -> Activity:
     if kind == "join":
-        return Activity([], joined=["c"])
-    return Activity([], probe=1, ready=kind != "waits", expected=1, moves=[_COLD] * (kind == "cold"))
+        return Activity([], joined_ids=["c"])
+    return Activity([], probe=1, ready_warmups=kind != "waits", probed_warmups=1, moves=[_COLD] * (kind == "cold"))
 
 
 def _events(least: int, most: int) -> st.SearchStrategy[list[Activity]]:
@@ -39,7 +39,7 @@ def test_each_event_is_in_one_row_in_order_and_what_must_be_seen_in_its_own(even
     assert [id(event) for row in rows for event in row] == [id(event) for event in events]
     assert not any(map(_must_be_seen, _shared(rows)))
     if len(rows) < len(events) <= 100:
-        assert all(event.ready == event.expected for event in _shared(rows))
+        assert all(event.ready_warmups == event.probed_warmups for event in _shared(rows))
 
 
 def test_probes_that_wait_are_folded_where_they_would_be_hundreds_of_rows() -> None:

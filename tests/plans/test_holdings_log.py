@@ -83,20 +83,20 @@ def test_it_knows_which_it_was_told() -> None:
     asked: list[int] = []
     log, result = _log(len(ROUNDS), asked), _log(len(ROUNDS))
     last = len(ROUNDS) - 1
-    assert [log.is_told(number) for number in range(len(ROUNDS))] == [False] * last + [True]
+    assert [log.was_current(number) for number in range(len(ROUNDS))] == [False] * last + [True]
     log.close()
     result.close()
-    assert log.is_told(last)
-    assert not result.is_told(last)
-    assert (log.held_before(0), log.held_before(2)) == (FIRST, OUTCOMES[1].assigned)
+    assert log.was_current(last)
+    assert not result.was_current(last)
+    assert (log.held_before(0), log.held_before(2)) == (FIRST, OUTCOMES[1].assignment)
 
 
 def test_what_it_makes_says_of_which_steps() -> None:
     log, steps = HoldingsLog(GROUP, FIRST), [round_steps(GROUP, entry) for entry in ROUNDS]
     for number, item in enumerate(steps):
         decided, assigned = log.add(item, warmups=0, temporary=0)
-        assert (decided.log, decided.number, decided.field) == (log, number, "decided")
-        assert (assigned.log, assigned.number, assigned.field) == (log, number, "assigned")
+        assert (decided.log, decided.number, decided.field) == (log, number, "decision")
+        assert (assigned.log, assigned.number, assigned.field) == (log, number, "assignment")
         assert log.steps_of(number) is item
 
 
@@ -114,7 +114,7 @@ def test_rounds_that_are_added_later_go_on_from_those_before() -> None:
         decided, assigned = log.add(round_steps(GROUP, steps), warmups=2, temporary=1)
         assert (decided.extra_copies, assigned.extra_copies) == (2, 3)
         assert (decided, assigned) == OUTCOMES[number]
-        before = FIRST if number == 0 else log.outcome(number - 1).assigned
+        before = FIRST if number == 0 else log.outcome(number - 1).assignment
         assert all(one is other for one, other in zip(before, assigned, strict=True) if one == other)
 
 

@@ -131,7 +131,7 @@ def _drawn(seed: int) -> Plan:
     answer = list(result.outcomes)
     if rng.random() < 0.1:
         other = rng.randrange(len(answer))
-        answer[other] = Outcome(*rng.choice([(answer[other].decided, START), (START, answer[other].assigned)]))
+        answer[other] = Outcome(*rng.choice([(answer[other].decision, START), (START, answer[other].assignment)]))
     logged = result.logged(plan, answer, [rng.choice(["", "", "", "", "asked", "written"]) for _ in drawn])
     logged = _among_others(logged) if rng.random() < 0.3 else logged
     return _tampered(rng, logged) if rng.random() < 0.2 else logged
@@ -154,7 +154,7 @@ def _among_others(plan: Plan) -> Plan:
         rounds=tuple(
             replace(
                 rnd,
-                steps=RoundSteps.of(maker, rnd.steps),
+                steps=RoundSteps.from_steps(maker, rnd.steps),
                 decided=of(rnd.decided),
                 assigned=of(rnd.assigned),
             )
@@ -238,7 +238,7 @@ def test_a_copy_of_a_stateless_task_that_was_there_before_is_found() -> None:
 def _told_another_outcome() -> Plan:
     """There is a warm-up in the end that no step has placed."""
     result = _Rounds(MOVED)
-    last = result.outcomes[-1].assigned
+    last = result.outcomes[-1].assignment
     other = (last[0]._replace(warmup=(2,)), *last[1:])
     return result.logged(result.one_by_one(TRIGGERS), [*result.outcomes[:-1], Outcome(other, other)])
 

@@ -38,8 +38,8 @@ def test_a_copy_restores_from_its_report_on_and_not_before(reported_ms: int, lag
     """One that was heard of at the very end is as far behind as it said."""
     copy = Copy(0, lag, (0,), lag, consumer=0)
     phases = [Span(Rates(restore_per_instance=10.0), 10_000)]
-    restored = Restoring(group(stateful=1), {0: (copy,)}).over(phases, {(0, 0): reported_ms})
-    assert restored.left(0, 0) == max(0, lag - int((10_000 - reported_ms) / 100))
+    restored = Restoring(group(stateful=1), {0: (copy,)}).restore(phases, {(0, 0): reported_ms})
+    assert restored.remaining_records(0, 0) == max(0, lag - int((10_000 - reported_ms) / 100))
 
 
 PARTS = st.lists(st.tuples(st.integers(0, 60), st.booleans(), st.integers(0, 90)), min_size=1, max_size=6)
@@ -59,9 +59,9 @@ def test_all_that_comes_is_written_once_its_owner_runs_and_has_restored(
     came = sum(produce_rate * seconds + burst for seconds, _, burst in parts)
     written, waiting = 0, dict[int, int]()
     for interval in filter(None, (phases[:cut], phases[cut:])):
-        found = Restoring(group(stateful=1, end_offset_sum=10**6), {0: (owner,)}, waiting).over(interval)
-        owner = owner._replace(remaining=found.left(0, 0))
-        written, waiting = written + found.written(0, 0), dict(found.waiting)
+        found = Restoring(group(stateful=1, end_offset_sum=10**6), {0: (owner,)}, waiting).restore(interval)
+        owner = owner._replace(remaining=found.remaining_records(0, 0))
+        written, waiting = written + found.written_records(0, 0), dict(found.backlog)
     assert written + waiting.get(0, 0) == came
     if parts[-1][1] or owner.remaining:
         assert waiting.get(0, 0) >= produce_rate * parts[-1][0]
@@ -80,11 +80,11 @@ def test_a_copy_is_not_behind_by_what_nobody_wrote_until_the_owner_is_back() -> 
     stopped, back = Span(rates, 45_000, frozenset([0])), Span(rates, 1_000)
     of_task = {0: (active, *standbys)}
     restoring = Restoring(group(stateful=1, end_offset_sum=900_000), of_task)
-    found = restoring.over([stopped])
-    assert [found.left(0, copy.instance) for copy in standbys] == [0, 0]
-    found = restoring.over([stopped, back])
-    assert [found.left(0, copy.instance) for copy in standbys] == [46 * 950 - 1_000] * 2
-    assert (found.written(0, 0), found.waiting) == (46 * 950, {})
+    found = restoring.restore([stopped])
+    assert [found.remaining_records(0, copy.instance) for copy in standbys] == [0, 0]
+    found = restoring.restore([stopped, back])
+    assert [found.remaining_records(0, copy.instance) for copy in standbys] == [46 * 950 - 1_000] * 2
+    assert (found.written_records(0, 0), found.backlog) == (46 * 950, {})
 
 
 @pytest.mark.parametrize(("behind", "written"), [(1_000, 950 * 600), (700_000, 0)])
@@ -95,9 +95,9 @@ def test_what_is_written_while_the_active_copy_restores_is_counted_once_it_has(b
         Copy(1, 650_000, (2,), 650_000, consumer=2),
     )
     rates = Rates(restore_per_instance=1_000.0, produce_per_task=950.0)
-    found = Restoring(group(stateful=1, end_offset_sum=900_000), {0: (active, standby)}).over([Span(rates, 600_000)])
-    assert found.left(0, 0) == max(0, behind - 600_000)
-    assert found.left(0, 1) == 650_000 + written - 600_000
+    found = Restoring(group(stateful=1, end_offset_sum=900_000), {0: (active, standby)}).restore([Span(rates, 600_000)])
+    assert found.remaining_records(0, 0) == max(0, behind - 600_000)
+    assert found.remaining_records(0, 1) == 650_000 + written - 600_000
 
 
 @given(
@@ -117,7 +117,7 @@ def test_a_copy_beside_one_that_lacks_less_restores_no_slower(
             task: (Copy(0, LATEST, (0,), 0, consumer=0, active=True), Copy(1, lag, (2,), lag, consumer=2))
             for task, lag in enumerate((other, behind))
         }
-        return Restoring(members, copies).over(phases).left(1, 1)
+        return Restoring(members, copies).restore(phases).remaining_records(1, 1)
 
     assert left(others[0]) <= left(others[1])
     if behind and not others[0] and produce_rate <= 25:

@@ -53,7 +53,7 @@ def _steps(
     after, _, _ = stateless_owners(held.owners, to, PROTOCOLS[protocol].gives_up(GROUP))
     changes = maker.changes(0, held.owners, to, after)
     assert (changes is None) == (owner == decided)
-    steps = RoundSteps.of(StepMaker(GROUP), (), changes)
+    steps = RoundSteps.from_steps(StepMaker(GROUP), (), changes)
     assert len(steps) == len(tuple(steps))
     if changes is not None:
         assert changes.hops() == sum(_is_hop(step) for step in steps)
@@ -112,7 +112,7 @@ def test_the_steps_are_a_sequence_between_those_of_members_and_stateful_tasks() 
     decided[:] = 2
     maker = StatelessSteps(members, LIMIT, evened_out=False)
     changes = maker.changes(1, nobody, decided, decided)
-    steps = RoundSteps.of(StepMaker(members), (joined, stateful), changes)
+    steps = RoundSteps.from_steps(StepMaker(members), (joined, stateful), changes)
     starts = [
         HandOver(members.tasks[n].task_id, None, SEATS[2], caught_up=True, restore_records=0, reason=LEAST_LOADED)
         for n in (1, 2)

@@ -97,8 +97,8 @@ def test_they_are_a_sequence_of_steps(steps: tuple[Step, ...], joined: bool) -> 
     for first in range(len(answer) + 1):
         assert rows.part(0, first) == answer[:first]
         assert rows.part(first, len(answer)) == answer[first:]
-    parts = [RoundSteps.of(rows.maker, part) for part in (answer[:1], answer[1:], answer)]
-    assert RoundSteps.joined(parts) == answer + answer
+    parts = [RoundSteps.from_steps(rows.maker, part) for part in (answer[:1], answer[1:], answer)]
+    assert RoundSteps.concatenate(parts) == answer + answer
     with pytest.raises(IndexError):
         rows[len(answer)]
 

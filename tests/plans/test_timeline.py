@@ -13,8 +13,8 @@ from kstream_plan.model import Rates, Snapshot
 from kstream_plan.model.scenario import Join, Return, Scenario, Stop
 from kstream_plan.plans import HandOver, Plan, Promote, Role
 from kstream_plan.plans.levels import Level, level_at, summed
-from kstream_plan.plans.loads import after, at_first
-from kstream_plan.plans.timeline import Doing, timeline
+from kstream_plan.plans.loads import after_each_round, at_first
+from kstream_plan.plans.timeline import TaskRole, timeline
 from kstream_plan.simulation.one_plan import plan, plan_checked
 from tests.helpers import learner_cases, plan_cases, report_cases, simulation_cases
 from tests.helpers.connect_rows import even
@@ -54,7 +54,7 @@ def test_cold_starts_of_a_streams_group_restore_as_long_as_its_figures_say(per_s
     lasts = [start.restores_ms for start in found.cold_starts]
     assert None not in lasts
     assert max(length for length in lasts if length is not None) == item.summary.max_cold_restore_ms
-    restored = [one for one in found.stretches if one.doing is Doing.RESTORES]
+    restored = [one for one in found.stretches if one.role is TaskRole.RESTORES]
     assert max(one.to_ms for one in restored) <= (item.summary.runs_by_ms or 0)
 
 
@@ -72,11 +72,13 @@ def says_what_the_rounds_say(plan: Plan) -> None:
     found = timeline(plan)
     assert found.from_ms < 0 <= found.ends_ms < found.to_ms
     assert [level_at(one.runs, found.from_ms) for one in found.instances] == [
-        number if found.instances[place].there and found.instances[place].there[0][0] == found.from_ms else 0
+        number
+        if found.instances[place].member_spans and found.instances[place].member_spans[0][0] == found.from_ms
+        else 0
         for place, number in enumerate(at_first(plan))
     ]
     last_at = {at_ms: place for place, at_ms in enumerate(plan.in_effect_ms)}
-    runs = list(after(plan))
+    runs = list(after_each_round(plan))
     warming = counted(plan, Role.WARMUP)
     for at_ms, place in last_at.items():
         away = {outage.process_id for outage in plan.outages if outage.from_ms <= at_ms < outage.to_ms}
@@ -109,7 +111,7 @@ def test_it_says_what_the_rounds_of_any_plan_say(of: Snapshot) -> None:
 def test_no_task_runs_twice_at_once_and_none_while_it_stands_still(name: str) -> None:
     found = timeline(made(name))
     for task in made(name).group.stateful:
-        runs = [one for one in found.stretches if one.task == task and one.doing is Doing.RUNS]
+        runs = [one for one in found.stretches if one.task == task and one.role is TaskRole.RUNS]
         assert all(one.to_ms <= other.from_ms for one, other in pairwise(runs))
         for still in found.standstills or ():
             if still.task == task:
@@ -129,7 +131,7 @@ def test_how_long_cold_starts_restore_is_told_where_one_rate_is_known_of_all() -
 def test_who_crashed_runs_nothing_from_then_on() -> None:
     found = timeline(made("connect restart"))
     gone = next(one for one in found.instances if one.process_id == "w1")
-    assert gone.there[0] == (found.from_ms, 0)
+    assert gone.member_spans[0] == (found.from_ms, 0)
     assert level_at(gone.runs, -1) > 0 == level_at(gone.runs, 0)
     assert level_at(found.still, 1) > 0
 

@@ -79,7 +79,7 @@ def test_a_plan_that_does_not_settle_is_no_and_draws_that_do_not_are_unknown() -
     assert checked(likely("never-ready")).answer is Answer.NO
     some = OverDraws(10, 3, {"must_settle": 0})
     assert checked(likely(), some).answer is Answer.UNKNOWN
-    assert checked(likely(), some._replace(unsettled=0, worst={"must_settle": 1})).answer is Answer.YES
+    assert checked(likely(), some._replace(unsettled_draws=0, worst={"must_settle": 1})).answer is Answer.YES
 
 
 @pytest.mark.parametrize("rule", ["max_pause_per_task", "max_pause_per_handover", "max_pause_in_all"])
@@ -113,7 +113,7 @@ def test_how_old_a_snapshot_is_that_does_not_say_so_is_unknown() -> None:
     for captured_at in (None, "", "yesterday"):
         undated = replace(likely(), captured_at=captured_at)
         found = finding(checked(undated, max_snapshot_age=Limit(10**15)), "max_snapshot_age")
-        assert (found.status, found.answer, found.measured) == (Status.ERROR, Answer.UNKNOWN, None)
+        assert (found.status, found.answer, found.value) == (Status.ERROR, Answer.UNKNOWN, None)
         assert [one.note for one in found.offences] == ["the snapshot does not say when it was taken"]
 
 
@@ -146,9 +146,9 @@ def test_what_is_waived_or_only_warns_does_not_count() -> None:
     waived = checked(result, waivers=(waiver,), max_moves=Limit(value))
     assert (waived.answer, finding(waived, "max_moves").answer) == (Answer.YES, Answer.UNKNOWN)
     warns = checked(result, max_moves=Limit(value, Level.WARNING))
-    assert (warns.answer, warns.answered(warnings_too=True)) == (Answer.YES, Answer.UNKNOWN)
+    assert (warns.answer, warns.check_answer(warnings_too=True)) == (Answer.YES, Answer.UNKNOWN)
     broken = checked(result, max_moves=Limit(value - 1, Level.WARNING))
-    assert broken.answered(warnings_too=True) is Answer.NO
+    assert broken.check_answer(warnings_too=True) is Answer.NO
 
 
 @pytest.mark.parametrize("fail_on_warning", [True, False])

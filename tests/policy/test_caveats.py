@@ -117,7 +117,7 @@ def found(
         application_id=application_id,
         limit=Limit(3, level),
         allowed=allowed,
-        measured=measured,
+        value=measured,
         offences=offences,
         waiver=Waiver("*", rule, date(2027, 1, 1), "") if waived else None,
         invariant=invariant,
@@ -161,7 +161,7 @@ def test_how_far_beyond_the_limit_is_a_ratio_and_what_is_unknown_the_farthest(
 def test_a_finding_has_a_status_and_an_answer(finding: Finding, status: Status, answer: Answer) -> None:
     assert (finding.status, finding.answer) == (status, answer)
     plan = checked(plan_cases.case("settled"), finding)
-    assert plan.of(status) == (finding,)
+    assert plan.findings_of(status) == (finding,)
     assert plan.answer is (answer if status is Status.ERROR else Answer.YES)
     assert plan.worst is (status if status in (Status.ERROR, Status.WARNING) else Status.PASSED)
 

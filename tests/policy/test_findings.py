@@ -51,7 +51,7 @@ def test_the_measured_value_is_allowed_and_one_less_is_not(snapshot: Snapshot) -
     made = plan(replace(snapshot, captured_at="2026-11-21T12:00:00.000Z"), max_rounds=12)
     for name in NUMBERS:
         rule = RULES[name]
-        measured = finding(checked(made, **{name: Limit(_generous(rule))}), name).measured
+        measured = finding(checked(made, **{name: Limit(_generous(rule))}), name).value
         if measured is None:
             assert _unknown(name, made), name
             continue
@@ -65,7 +65,7 @@ def test_the_measured_value_is_allowed_and_one_less_is_not(snapshot: Snapshot) -
         if stricter >= 0:
             broken = finding(checked(made, **{name: Limit(stricter)}), name)
             assert broken.status is Status.ERROR, name
-            assert broken.measured == measured
+            assert broken.value == measured
 
 
 def _unknown(name: str, made: Plan) -> bool:
@@ -89,7 +89,7 @@ def test_figures_are_those_of_the_summary(snapshot: Snapshot) -> None:
     worst = {one.figure: one.high for one in made.summary.ranges}
     for name in NUMBERS:
         if (figure := RULES[name].figure) and made.verdict.kind == "settled":
-            measured, told = finding(found, name).measured, worst.get(figure, made.figure(figure))
+            measured, told = finding(found, name).value, worst.get(figure, made.figure(figure))
             if name in PAUSE_RULES and _restores_within_limit(made):
                 assert measured is None
             elif name in PAUSE_RULES and made.ends("cold_handovers")[1]:  # what these restore comes on top
@@ -117,7 +117,7 @@ def test_the_order_of_plans_does_not_matter(names: list[str]) -> None:
 def test_an_empty_policy_demands_that_plans_settle() -> None:
     assert [one.rule for one in checked(plan_cases.case("scale-out")).findings] == ["must_settle"]
     assert checked(plan_cases.case("never-ready")).findings[0].status is Status.ERROR
-    assert not checked(plan_cases.case("never-ready"), must_settle=Limit(False)).of(Status.ERROR)
+    assert not checked(plan_cases.case("never-ready"), must_settle=Limit(False)).findings_of(Status.ERROR)
 
 
 @pytest.mark.parametrize(
@@ -127,26 +127,26 @@ def test_a_plan_that_was_cut_keeps_to_no_limit_of_what_is_still_to_come(name: st
     cut = checked(plan_cases.case("unfinished"), must_settle=Limit(False), **{name: Limit(_generous(RULES[name]))})
     found = finding(cut, name)
     assert found.status is Status.ERROR
-    assert found.measured is None
+    assert found.value is None
     assert "the plan stops before its end" in table_report(check_all([cut], NOW), width=200)
 
 
 def test_who_probes_for_ever_keeps_to_no_limit_of_time() -> None:
     limits = {name: Limit(_generous(RULES[name])) for name in ("max_duration", "max_rebalances", "max_moves")}
     stuck = checked(plan_cases.case("never-ready"), must_settle=Limit(False), **limits)
-    assert {one.rule for one in stuck.of(Status.ERROR)} == {"max_duration", "max_rebalances"}
+    assert {one.rule for one in stuck.findings_of(Status.ERROR)} == {"max_duration", "max_rebalances"}
     some = OverDraws(10, 3, {})
     made = plan_cases.case("scale-out")
     standard = Standard(Policy({"must_settle": Limit(False), **limits}), NOW)
     drawn = check_plan(made, standard, draws=some)
-    assert {one.rule for one in drawn.of(Status.ERROR)} == {"max_duration", "max_rebalances"}
-    assert not check_plan(made, standard, draws=some._replace(unsettled=0)).of(Status.ERROR)
+    assert {one.rule for one in drawn.findings_of(Status.ERROR)} == {"max_duration", "max_rebalances"}
+    assert not check_plan(made, standard, draws=some._replace(unsettled_draws=0)).findings_of(Status.ERROR)
 
 
 def test_guards_are_about_what_a_plan_that_was_cut_was_made_from() -> None:
     cut = plan_cases.case("unfinished")
     standard = Standard(Policy({"must_settle": Limit(False)}), NOW, {"--expect-digest": (cut.digest,)})
-    assert not check_plan(cut, standard).of(Status.ERROR)
+    assert not check_plan(cut, standard).findings_of(Status.ERROR)
 
 
 def test_the_most_specific_glob_wins_rule_by_rule() -> None:
@@ -211,7 +211,7 @@ def test_warnings_fail_only_where_they_are_told_to() -> None:
 
 def test_percent_is_of_the_whole_that_the_rule_counts() -> None:
     found = finding(checked(plan_cases.case("scale-out"), max_moves=Limit(Percent(Decimal("83.4")))), "max_moves")
-    assert (found.allowed, found.measured, found.status) == (20, 20, Status.PASSED)
+    assert (found.allowed, found.value, found.status) == (20, 20, Status.PASSED)
     found = finding(checked(plan_cases.case("scale-out"), max_moves=Limit(Percent(Decimal("83.3")))), "max_moves")
     assert (found.allowed, found.status) == (19, Status.ERROR)
 
@@ -226,7 +226,7 @@ def test_percent_of_records_is_of_all_that_stateful_tasks_have() -> None:
 def test_percent_of_something_unknown_is_broken() -> None:
     limit = Limit(Percent(Decimal(100)))
     found = finding(checked(plan_cases.case("unknown-end-offsets"), max_restored_records=limit), "max_restored_records")
-    assert (found.allowed, found.measured, found.status) == (None, None, Status.ERROR)
+    assert (found.allowed, found.value, found.status) == (None, None, Status.ERROR)
 
 
 def test_no_waiver_lets_anybody_off_a_guard() -> None:
@@ -250,7 +250,7 @@ def test_the_baseline_shows_what_was_before() -> None:
     before, after = plan_cases.case("settled"), plan_cases.case("scale-out")
     standard = Standard(Policy(defaults={"max_moves": Limit(1)}), NOW)
     found = finding(check_plan(after, standard, baseline=before), "max_moves")
-    assert (found.measured, found.before, found.kept_before) == (20, 0, True)
+    assert (found.value, found.baseline_value, found.kept_before) == (20, 0, True)
 
 
 def test_the_baseline_s_own_snapshot_does_not_matter() -> None:

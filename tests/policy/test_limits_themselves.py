@@ -19,7 +19,7 @@ from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.rules import RULES, MeasuredPlan, Measurement, Offence
 from kstream_plan.policy.rules.measuring import UNKNOWN
 from kstream_plan.policy.rules.origins import snapshot_age
-from kstream_plan.policy.rules.over_draws import LATER_RULES, measured, no_better, over_draws, worst
+from kstream_plan.policy.rules.over_draws import LATER_RULES, measure_rules, no_better, over_draws, worst
 from tests.helpers import plan_cases, target_cases
 from tests.helpers.random_scenarios import play
 
@@ -43,12 +43,12 @@ def test_tasks_that_pause_longer_in_all_are_to_blame(made: Plan) -> None:
     for limit in near([*totals.values()]):
         found = measure(made, "max_pause_per_task", limit)
         assert found.value == max(totals.values(), default=0)
-        blamed = {offence.task_id: offence.measured for offence in found.offences}
+        blamed = {offence.task_id: offence.value for offence in found.offences}
         assert blamed == {task_id: total for task_id, total in totals.items() if total > limit}
         for offence in found.offences:
             number = times[offence.task_id]  # type: ignore[index]
             assert offence.note == ("1 pause" if number == 1 else f"in {number:,} pauses together")
-        assert [*found.offences] == sorted(found.offences, key=lambda one: -(one.measured or 0))
+        assert [*found.offences] == sorted(found.offences, key=lambda one: -(one.value or 0))
 
 
 @given(PLANS)
@@ -58,7 +58,7 @@ def test_single_pauses_that_are_longer_are_to_blame(made: Plan) -> None:
         found = measure(made, "max_pause_per_handover", limit)
         assert found.value == max(lengths, default=0)
         longer = sorted((length for length in lengths if length > limit), reverse=True)
-        assert [offence.measured for offence in found.offences] == longer
+        assert [offence.value for offence in found.offences] == longer
 
 
 @given(PLANS)
@@ -89,7 +89,7 @@ def test_so_many_tasks_pause_at_once(made: Plan) -> None:
         found = measure(made, "max_paused_tasks_at_once", limit)
         assert found.value == max(still)
         beyond = sorted((number for number in still if number > limit), reverse=True)
-        assert [offence.measured for offence in found.offences] == beyond
+        assert [offence.value for offence in found.offences] == beyond
 
 
 @given(PLANS)
@@ -110,8 +110,8 @@ def test_tasks_with_fewer_standbys_are_to_blame_the_worst_first(made: Plan, limi
     found = measure(made, "min_standbys", limit)
     assert found.value == min(counts.values(), default=limit)
     short = {made.group.tasks[task].task_id: number for task, number in counts.items() if number < limit}
-    assert {offence.task_id: offence.measured for offence in found.offences} == short
-    assert [offence.measured for offence in found.offences] == sorted(short.values())
+    assert {offence.task_id: offence.value for offence in found.offences} == short
+    assert [offence.value for offence in found.offences] == sorted(short.values())
 
 
 COPIES = st.sampled_from(["scale-out-standbys", "crash-standbys", "crash"]).map(plan_cases.case) | st.integers(
@@ -159,14 +159,14 @@ def test_tasks_that_have_moved_are_to_blame_in_the_order_in_which_they_last_star
 def test_restores_beyond_the_limit_are_to_blame_and_what_is_unknown_always(made: Plan) -> None:
     anew = [_offence(*step) for step in _steps(made, Place, HandOver, Promote) if restores_anew(step[1], made.group)]
     in_all = made.summary.restored_records
-    known = sum(one.measured or 0 for one in anew)
+    known = sum(one.value or 0 for one in anew)
     for limit in near([known, known // 2]):
         found = measure(made, "max_restored_records", limit)
         assert found.value == in_all
         blamed, total = [], 0
         for one in anew:
-            total += one.measured or 0
-            if one.measured is None or (one.measured and total > limit):
+            total += one.value or 0
+            if one.value is None or (one.value and total > limit):
                 blamed.append(one)
         if in_all is not None:
             assert bool(found.offences) == (in_all > limit)
@@ -253,7 +253,7 @@ def test_of_every_draw_each_rule_and_each_tag_is_measured() -> None:
     result = plan_cases.case("crash-standbys")
     zones = [replace(one, client_tags=(("zone", str(n % 2)),)) for n, one in enumerate(result.group.instances)]
     group = Group.of(result.group.application_id, [*result.group.tasks], zones)
-    tagged = measured(replace(result, group=group))
+    tagged = measure_rules(replace(result, group=group))
     values = TAGS.measure(MeasuredPlan(replace(result, group=group)), (("zone", 0),)).value
     assert values is not None
     assert tagged["distinct_tag_values zone"] == values
@@ -262,18 +262,18 @@ def test_of_every_draw_each_rule_and_each_tag_is_measured() -> None:
     ruled = {key for key in tagged if not key.endswith((" zone", " restored"))}
     of_others = {name for name, rule in RULES.items() if rule.of_workers or rule.of_target}
     assert ruled == RULES.keys() - of_input - of_others - {"distinct_tag_values"}
-    assert measured(target_cases.planned())["must_follow_target"] == 1
+    assert measure_rules(target_cases.planned())["must_follow_target"] == 1
     for name in ruled - {"must_settle"}:
         assert tagged[name] == RULES[name].worst(MeasuredPlan(result), 2**63 - 1).value, name
     assert tagged["must_settle"] == 1
-    assert not [key for key in measured(result) if key.startswith("distinct")]
+    assert not [key for key in measure_rules(result) if key.startswith("distinct")]
 
 
 def test_a_start_that_is_cold_at_worst_restores_in_every_rule_about_pauses() -> None:
     result = plan_cases.case("settled")
-    assert not [key for key in measured(result) if key.endswith(" restored")]
+    assert not [key for key in measure_rules(result) if key.endswith(" restored")]
     cold = (FigureRange("cold_handovers", 0, 1), FigureRange("max_cold_restore_ms", 0, 60_000))
-    found = measured(replace(result, summary=replace(result.summary, ranges=cold)))
+    found = measure_rules(replace(result, summary=replace(result.summary, ranges=cold)))
     assert {key: found[key] for key in found if key.endswith(" restored")} == {
         f"{rule} restored": 60_000 for rule in PAUSE_RULES
     }
@@ -303,7 +303,7 @@ def test_what_is_unknown_is_no_better_than_anything_and_nothing_better_than_it()
 
 def test_what_a_plan_doubts_is_unknown_in_every_draw() -> None:
     result = plan_cases.case("settled")
-    doubted = measured(replace(result, warnings=(Note("back-before-fenced", "more happens than is played"),)))
+    doubted = measure_rules(replace(result, warnings=(Note("back-before-fenced", "more happens than is played"),)))
     assert (doubted["max_moves"], doubted["max_pause_in_all"], doubted["balance_factor"]) == (None, None, 1)
-    contradicted = measured(replace(result, warnings=(Note("group-not-as-told", "contradicts itself"),)))
+    contradicted = measure_rules(replace(result, warnings=(Note("group-not-as-told", "contradicts itself"),)))
     assert (contradicted["max_moves"], contradicted["must_settle"]) == (None, 1)

@@ -69,7 +69,7 @@ def over_draws(simulation: Simulation) -> OverDraws:
 
 @pytest.mark.parametrize("rule", RANGED)
 def test_a_rule_is_kept_if_and_only_if_every_draw_keeps_to_it(rule: str) -> None:
-    values = {finding(check_plan(one, standard(rule, 1)), rule).measured for one in each_draw()}
+    values = {finding(check_plan(one, standard(rule, 1)), rule).value for one in each_draw()}
     assert rule not in DIFFERENT or len(values) > 1
     limits = {value + more for value in values if value is not None for more in (-1, 0)}
     for limit in sorted(limits - {-1}):
@@ -77,9 +77,9 @@ def test_a_rule_is_kept_if_and_only_if_every_draw_keeps_to_it(rule: str) -> None
         alone = [finding(check_plan(one, standard(rule, limit)), rule) for one in each_draw()]
         found = finding(checked, rule)
         assert (found.status is Status.PASSED) == all(one.status is Status.PASSED for one in alone)
-        assert found.measured in {one.measured for one in alone}
+        assert found.value in {one.value for one in alone}
         shown = finding(check_plan(simulated().plan, standard(rule, limit)), rule)
-        assert found.worst_of == (None if found.measured == shown.measured else DRAWS)
+        assert found.worst_of == (None if found.value == shown.value else DRAWS)
 
 
 def test_one_draw_that_does_not_settle_is_enough() -> None:
@@ -88,7 +88,7 @@ def test_one_draw_that_does_not_settle_is_enough() -> None:
     draws = over_draws(simulated(rounds[-1] - 1))
     assert draws.worst["must_settle"] == 0
     found = finding(check_plan(simulated().plan, standard("must_settle", 1), draws=draws), "must_settle")
-    assert (found.status, found.measured, found.worst_of) == (Status.ERROR, 0, DRAWS)
+    assert (found.status, found.value, found.worst_of) == (Status.ERROR, 0, DRAWS)
     off = finding(check_plan(simulated().plan, standard("must_settle", 0), draws=draws), "must_settle")
     assert off.status is Status.PASSED
 
@@ -97,7 +97,7 @@ def test_what_is_unknown_in_one_draw_is_too_much() -> None:
     unknown = OverDraws(2, 0, {"max_restored_records": None})
     checked = check_plan(simulated().plan, standard("max_restored_records", 10**9), draws=unknown)
     found = finding(checked, "max_restored_records")
-    assert (found.status, found.measured) == (Status.ERROR, None)
+    assert (found.status, found.value) == (Status.ERROR, None)
 
 
 def test_a_saved_simulation_is_checked_like_the_simulation() -> None:
@@ -139,7 +139,7 @@ def test_how_copies_are_spread_over_tags_counts_in_every_draw() -> None:
         found = finding(check_plan(simulation.plan, rules, draws=over_draws(simulation)), "distinct_tag_values")
         kept.append(sum(one.status is Status.PASSED for one in alone))
         assert (found.status is Status.PASSED) == (kept[-1] == DRAWS)
-        assert found.measured == min(one.measured or 0 for one in alone)
+        assert found.value == min(one.value or 0 for one in alone)
     assert any(0 < number < DRAWS for number in kept)
 
 
@@ -165,5 +165,5 @@ def test_a_baseline_counts_with_its_worst_draw_as_well() -> None:
     rules, draws = standard("max_moves", 1), over_draws(simulated())
     checked = check_plan(simulated().plan, rules, draws=draws, baseline=simulated().plan, baseline_draws=draws)
     found = finding(checked, "max_moves")
-    assert found.before == found.measured == draws.worst["max_moves"]
+    assert found.baseline_value == found.value == draws.worst["max_moves"]
     assert found.kept_before is False

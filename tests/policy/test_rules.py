@@ -38,7 +38,7 @@ def measure(name: str, limit: LimitValue, plan: Plan | str = "scale-out") -> Mea
 
 def blamed(found: Measurement) -> list[tuple[Any, ...]]:
     """(round, task, measured) of what is to blame."""
-    return [(one.round_number, str(one.task_id) if one.task_id else None, one.measured) for one in found.offences]
+    return [(one.round_number, str(one.task_id) if one.task_id else None, one.value) for one in found.offences]
 
 
 def test_every_rule_is_tried_here() -> None:
@@ -187,7 +187,7 @@ def test_max_restored_records_blames_what_goes_beyond() -> None:
 def test_an_unknown_amount_of_records_is_too_much() -> None:
     found = measure("max_restored_records", 10**18, "unknown-end-offsets")
     assert found.value is None
-    assert all(one.measured is None for one in found.offences)
+    assert all(one.value is None for one in found.offences)
     assert found.offences
 
 
@@ -231,7 +231,7 @@ def _figures(instance: int, subtopology: int, literal: int) -> tuple[tuple[str, 
 
 
 def _who(found: Measurement) -> list[tuple[int | None, str | None, str]]:
-    return [(one.measured, one.process_id, one.note) for one in found.offences]
+    return [(one.value, one.process_id, one.note) for one in found.offences]
 
 
 def test_balance_factor_is_kept_by_both() -> None:
@@ -300,7 +300,7 @@ def test_balance_factor_is_what_counting_gives(group: Group, rng: random.Random,
     assert found.value == max(figures["instance_balance"], figures["subtopology_balance"])
     assert bool(found.offences) == (found.value > limit)
     assert {one.process_id for one in found.offences} <= set(group.instance_index)
-    widths = [one.measured or 0 for one in found.offences]
+    widths = [one.value or 0 for one in found.offences]
     assert widths == sorted(widths, reverse=True)
 
 

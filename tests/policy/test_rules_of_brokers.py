@@ -17,7 +17,7 @@ from kstream_plan.policy.check import check_all, check_plan
 from kstream_plan.policy.findings import Finding, Standard, Status
 from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.policy.rules import RULES, MeasuredPlan
-from kstream_plan.policy.rules.over_draws import measured
+from kstream_plan.policy.rules.over_draws import measure_rules
 from kstream_plan.render.check.table import table_report
 from kstream_plan.simulation.one_plan import plan_checked
 from tests.helpers.streams_rows import joining, row, snapshot
@@ -80,9 +80,9 @@ def test_a_task_that_restores_before_it_runs_stands_still_meanwhile(rule: str) -
     assert result.pauses.longest_ms < 30_000
     found = _finding(result, rule)
     assert found.status is Status.ERROR
-    assert found.measured is not None
+    assert found.value is not None
     times = 2 if rule == "max_pause_in_all" else 1
-    assert 240_000 * times < found.measured <= 240_000 * times + result.ends("paused_task_ms")[1]
+    assert 240_000 * times < found.value <= 240_000 * times + result.ends("paused_task_ms")[1]
     said = table_report(check_all([check_plan(result, _STANDARD[rule])], datetime.now(UTC)), width=200)
     assert "restores included" in " ".join(said.split())
 
@@ -90,7 +90,7 @@ def test_a_task_that_restores_before_it_runs_stands_still_meanwhile(rule: str) -
 @pytest.mark.parametrize("rule", PAUSE_RULES)
 def test_how_long_it_stands_still_is_unknown_where_nobody_knows_how_fast_it_restores(rule: str) -> None:
     found = _finding(_joined(_group()), rule)
-    assert (found.status, found.measured) == (Status.ERROR, None)
+    assert (found.status, found.value) == (Status.ERROR, None)
     fast = _joined(replace(_group(), rates=Rates(restore_per_instance=1e9)))
     assert _finding(fast, rule).status is Status.PASSED
 
@@ -99,9 +99,9 @@ def test_how_long_it_stands_still_is_unknown_where_nobody_knows_how_fast_it_rest
 def test_what_other_draws_restore_counts(rule: str) -> None:
     slow = _joined(replace(_group(), rates=Rates(restore_per_instance=1_000.0)))
     warm = _joined(replace(_group(), rates=Rates(restore_per_instance=1e9)))
-    draws = OverDraws(2, 0, measured(slow))
+    draws = OverDraws(2, 0, measure_rules(slow))
     found = _finding(warm, rule, draws)
     assert (found.status, found.worst_of) == (Status.ERROR, 2)
-    assert found.measured == _finding(slow, rule).measured
+    assert found.value == _finding(slow, rule).value
     older = {key: value for key, value in draws.worst.items() if not key.endswith(" restored")}
-    assert _finding(warm, rule, OverDraws(2, 0, older)).measured is None
+    assert _finding(warm, rule, OverDraws(2, 0, older)).value is None

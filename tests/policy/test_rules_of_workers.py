@@ -64,7 +64,7 @@ def checked(result: Plan | None = None, draws: OverDraws | None = None, **limits
 def test_what_nobody_runs_counts_as_a_pause(rule: str, measured: int) -> None:
     for limit, status in ((measured, Status.PASSED), (measured - 1, Status.ERROR)):
         (finding,) = (one for one in checked(**{rule: limit}).findings if one.rule == rule)
-        assert (finding.status, finding.measured) == (status, measured)
+        assert (finding.status, finding.value) == (status, measured)
 
 
 def test_a_duration_counts_until_all_have_heard_but_not_where_they_join_by_themselves() -> None:
@@ -87,14 +87,14 @@ def test_a_duration_counts_until_all_have_heard_but_not_where_they_join_by_thems
         ):
             findings = checked(result, max_duration=limit_ms).findings
             (finding,) = (one for one in findings if one.rule == "max_duration")
-            assert (finding.measured, finding.status) == (result.summary.duration_ms, status)
+            assert (finding.value, finding.status) == (result.summary.duration_ms, status)
 
 
 def test_rules_about_state_do_not_apply_and_are_not_passed_in_any_form() -> None:
     limits = {name: ((("zone", 2),) if RULES[name].kind is Kind.TAGS else 0) for name in OF_STATE}
     found = checked(**limits)
-    assert {one.rule for one in found.of(Status.NOT_APPLICABLE)} == OF_STATE
-    assert {one.rule for one in found.of(Status.PASSED)} == {"must_settle"}
+    assert {one.rule for one in found.findings_of(Status.NOT_APPLICABLE)} == OF_STATE
+    assert {one.rule for one in found.findings_of(Status.PASSED)} == {"must_settle"}
     result = check_all([found], NOW)
     assert not result.violated
     answer = table_report(result, width=120)
@@ -111,7 +111,7 @@ def test_rules_about_state_do_not_apply_and_are_not_passed_in_any_form() -> None
 
 def test_they_apply_to_groups_that_have_state() -> None:
     found = checked(plan_cases.case("scale-out"), **dict.fromkeys(OF_STATE - {"distinct_tag_values"}, 0))
-    assert not found.of(Status.NOT_APPLICABLE)
+    assert not found.findings_of(Status.NOT_APPLICABLE)
 
 
 def test_a_policy_that_limits_no_pause_is_told() -> None:
@@ -128,17 +128,17 @@ def test_a_shorter_delay_cures_and_is_measured() -> None:
         found = cures(
             check_plan(plan_checked(item, scenario=LEAVE), held), item, held, scenario=LEAVE, number_of_draws=1
         )
-        (finding,) = found.of(Status.ERROR)
+        (finding,) = found.findings_of(Status.ERROR)
         assert finding.cure is not None
         assert finding.cure.settings == (("scheduled_rebalance_max_delay_ms", delay_ms),)
-        assert finding.cure.measured == measured
+        assert finding.cure.value == measured
 
 
 def test_of_draws_that_were_saved_before_there_was_the_rule_nothing_is_known() -> None:
-    draws = OverDraws(worst={"max_pause_per_task": 300_000}, number=7, unsettled=0)
+    draws = OverDraws(worst={"max_pause_per_task": 300_000}, number=7, unsettled_draws=0)
     found = checked(draws=draws, max_pause_in_all=10**9, max_pause_per_task=10**9)
-    (finding,) = found.of(Status.ERROR)
-    assert (finding.rule, finding.measured) == ("max_pause_in_all", None)
+    (finding,) = found.findings_of(Status.ERROR)
+    assert (finding.rule, finding.value) == ("max_pause_in_all", None)
 
 
 @pytest.mark.parametrize("remembers", [True, False])
@@ -221,10 +221,10 @@ def test_the_most_tasks_of_a_connector_on_one_worker_are_limited() -> None:
     rule = "max_connector_tasks_per_worker"
     unmoved = plan_checked(snapshot(even(3)))
     [kept] = [one for one in checked(unmoved, **{rule: 4}).findings if one.rule == rule]
-    assert (kept.status, kept.measured) == (Status.PASSED, 4)
+    assert (kept.status, kept.value) == (Status.PASSED, 4)
     broken = checked(unmoved, **{rule: 3})
     [finding] = [one for one in broken.findings if one.rule == rule]
-    assert (finding.status, finding.measured) == (Status.ERROR, 4)
+    assert (finding.status, finding.value) == (Status.ERROR, 4)
     assert [offence.note for offence in finding.offences] == [
         f"runs 4 of 4 tasks of connector c{number}" for number in range(3)
     ]
@@ -240,7 +240,7 @@ def test_rest_tells_which_tasks_a_worker_runs_unless_some_move() -> None:
     of_rest["exact"] = False
     unmoved = plan_checked(snapshot(of_rest))
     [broken] = [one for one in checked(unmoved, **{rule: 3}).findings if one.rule == rule]
-    assert (broken.status, broken.measured, broken.unknown) == (Status.ERROR, 4, False)
+    assert (broken.status, broken.value, broken.unknown) == (Status.ERROR, 4, False)
     assert [note.code for note in remarks(unmoved).notes] == ["connector-uneven"]
     moved = plan_checked(snapshot(of_rest), scenario=LEAVE)
     for limit in (3, 4):  # a connector has four tasks: no worker can run more
@@ -254,5 +254,5 @@ def test_rest_tells_which_tasks_a_worker_runs_unless_some_move() -> None:
 
 def test_a_streams_application_has_no_connectors() -> None:
     found = checked(plan_cases.case("crash-standbys"), max_connector_tasks_per_worker=1)
-    assert [one.rule for one in found.of(Status.NOT_APPLICABLE)] == ["max_connector_tasks_per_worker"]
+    assert [one.rule for one in found.findings_of(Status.NOT_APPLICABLE)] == ["max_connector_tasks_per_worker"]
     assert "it is about workers of Kafka Connect" in table_report(check_all([found], NOW), width=200)

@@ -23,7 +23,7 @@ from kstream_plan.policy.check import check_all, check_plan
 from kstream_plan.policy.findings import CheckedPlan, Finding, Standard, Status
 from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.policy.rules import RULES
-from kstream_plan.policy.rules.over_draws import measured
+from kstream_plan.policy.rules.over_draws import measure_rules
 from kstream_plan.render.check import REPORTS
 from kstream_plan.render.check.table import table_report
 from kstream_plan.render.check.wording import settled_by
@@ -59,7 +59,7 @@ def test_what_rests_on_the_least_that_a_copy_is_behind_is_not_called_safe() -> N
     sure, at_least = stopped(snapshot()), stopped(snapshot(least_lags=frozenset({(2, 0)})))
     assert finding(sure, "max_cold_handovers", 0).status is Status.PASSED
     found = finding(at_least, "max_cold_handovers", 0)
-    assert (found.status, found.measured, found.between) == (Status.ERROR, 1, (0, 1))
+    assert (found.status, found.value, found.value_range) == (Status.ERROR, 1, (0, 1))
     assert finding(at_least, "max_cold_handovers", 1).status is Status.PASSED
     assert finding(at_least, "max_restored_records", 0).status is Status.ERROR
     assert finding(sure, "max_restored_records", 0).status is Status.PASSED
@@ -71,13 +71,13 @@ def test_what_rests_on_the_least_that_a_copy_is_behind_is_not_called_safe() -> N
 def test_every_rule_about_a_figure_takes_the_worse_end(rule: str) -> None:
     result = plan_cases.case("scale-out")
     shown = finding(result, rule, 2**62)
-    assert shown.measured is not None
-    low, high = shown.measured, shown.measured + 7
+    assert shown.value is not None
+    low, high = shown.value, shown.value + 7
     ends = (FigureRange(RULES[rule].figure, low, high),)
     ranged = replace(result, summary=replace(result.summary, ranges=ends))
     assert finding(ranged, rule, high).status is Status.PASSED
     found = finding(ranged, rule, high - 1)
-    assert (found.status, found.measured, found.between) == (Status.ERROR, high, (low, high))
+    assert (found.status, found.value, found.value_range) == (Status.ERROR, high, (low, high))
     assert found.answer is Answer.UNKNOWN, "it is not broken by what is likely"
     assert low == 0 or finding(ranged, rule, low - 1).answer is Answer.NO
     assert finding(ranged, rule, high).answer is Answer.YES
@@ -90,7 +90,7 @@ def test_a_plan_that_may_not_settle_does_not_count_as_one_that_does() -> None:
     ranged = replace(result, summary=replace(result.summary, ranges=(FigureRange("settles", 0, 1),)))
     checked = check_plan(ranged, Standard(Policy(defaults={"must_settle": Limit(True)}), NOW))
     [found] = [one for one in checked.findings if one.rule == "must_settle"]
-    assert (found.status, found.measured, found.between) == (Status.ERROR, 0, (0, 1))
+    assert (found.status, found.value, found.value_range) == (Status.ERROR, 0, (0, 1))
     said = " ".join(table_report(check_all([checked], NOW), width=200).split())
     assert "the plan may not settle: that depends on what is unknown" in said
     left_out = check_plan(ranged, Standard(Policy(defaults={"must_settle": Limit(False)}), NOW))
@@ -137,7 +137,7 @@ def test_no_rule_passes_where_one_play_of_several_was_played(rule: str, code: st
     sure = plan_cases.case("scale-out")
     result = replace(sure, warnings=(*sure.warnings, Note(code, "not played")))
     found = finding(result, rule, 2**62)
-    assert (found.status, found.measured, found.answer) == (Status.ERROR, None, Answer.UNKNOWN)
+    assert (found.status, found.value, found.answer) == (Status.ERROR, None, Answer.UNKNOWN)
     shown = finding(sure, rule, 0)
     if shown.offences:
         assert finding(result, rule, 0) == shown, "what one play breaks is broken"
@@ -152,7 +152,7 @@ def test_whether_it_settles_is_unknown_where_one_play_of_several_was_played(code
     sure = plan_cases.case("scale-out")
     result = replace(sure, warnings=(*sure.warnings, Note(code, "not played")))
     [found] = [one for one in _checked(result, {}).findings if one.rule == "must_settle"]
-    assert (found.status, found.measured) == (Status.ERROR, None)
+    assert (found.status, found.value) == (Status.ERROR, None)
     said = " ".join(table_report(check_all([_checked(result, {})], NOW), width=200).split())
     assert f"whether the plan always settles is unknown: {NOT_PLAYED[code]}" in said
     left_out = _checked(result, {"must_settle": Limit(False)})
@@ -184,8 +184,8 @@ def test_pauses_have_both_ends_where_the_time_out_is_close() -> None:
 def test_of_every_draw_the_worse_end_counts() -> None:
     result = stopped(snapshot(least_lags=frozenset({(2, 0)})))
     shown = replace(result, summary=replace(result.summary, ranges=()))
-    assert measured(result)["max_cold_handovers"] == 1
-    assert measured(shown)["max_cold_handovers"] == 0
+    assert measure_rules(result)["max_cold_handovers"] == 1
+    assert measure_rules(shown)["max_cold_handovers"] == 0
 
 
 def test_the_range_is_told() -> None:

@@ -85,9 +85,9 @@ def test_why_one_worker_costs_minutes_and_another_one_seconds_is_said() -> None:
     simulated = rolling(0, 1, 2)
     left = list(departures(simulated.plan))
     assert left == [
-        Departure("w0", 0, led=True, kept_ms=None),
-        Departure("w1", 60_000, led=True, kept_ms=None),
-        Departure("w2", 120_000, led=False, kept_ms=300_000),
+        Departure("w0", 0, was_leader=True, kept_ms=None),
+        Departure("w1", 60_000, was_leader=True, kept_ms=None),
+        Departure("w2", 120_000, was_leader=False, kept_ms=300_000),
     ]
     notes = {note.code: note for note in remarks(simulated.plan).notes}
     assert notes[KEPT_WORK].subjects == ("w2",)
@@ -100,9 +100,9 @@ def test_why_one_worker_costs_minutes_and_another_one_seconds_is_said() -> None:
 
 def test_a_delay_ends_with_the_leader_that_remembers_it() -> None:
     assert list(departures(rolling(0, 2, 1).plan)) == [
-        Departure("w0", 0, led=True, kept_ms=None),
-        Departure("w2", 60_000, led=False, kept_ms=60_000),
-        Departure("w1", 120_000, led=True, kept_ms=None),
+        Departure("w0", 0, was_leader=True, kept_ms=None),
+        Departure("w2", 60_000, was_leader=False, kept_ms=60_000),
+        Departure("w1", 120_000, was_leader=True, kept_ms=None),
     ]
 
 
@@ -111,7 +111,7 @@ def test_what_no_leader_forgets_has_no_reason_of_its_own() -> None:
         result = plan_checked(
             snapshot(even(3, config=config)), scenario=Scenario(events=(Leave(at_ms=0, process_ids=("w0",)),))
         )
-        assert [departure.led for departure in departures(result)] == [False]
+        assert [departure.was_leader for departure in departures(result)] == [False]
         assert KEPT_WORK not in {note.code for note in remarks(result).notes}
 
 

@@ -1105,7 +1105,7 @@ class TestEachCanFail:
     @staticmethod
     def _evidence(monkeypatch: pytest.MonkeyPatch, *facts: Fact) -> None:
         """Have copies of which it is unknown by one of these facts count as caught up."""
-        honest = KnownCopies.at
+        honest = KnownCopies.evidence_of
 
         def at(known: KnownCopies, *place: Any, **moment: Any) -> Evidence:
             evidence = honest(known, *place, **moment)

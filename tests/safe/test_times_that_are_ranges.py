@@ -117,7 +117,9 @@ def test_every_member_expires_within_an_interval_of_the_session(
         assert all(earliest_ms <= change.at_ms <= latest_ms for change in found.changes)
         assert [change.at_ms for change in found.changes] == sorted(change.at_ms for change in found.changes)
         assert [member.process_id for member in found.changes[-1].members] == ["b"]
-        assert sorted(left.process_id for change in found.changes for left in change.left) == sorted(stop.process_ids)
+        assert sorted(left.process_id for change in found.changes for left in change.departures) == sorted(
+            stop.process_ids
+        )
         by_itself = noticed in ("one-by-one", "reversed")
         assert len(found.changes) == (sum(threads) if by_itself else len(threads))
 
@@ -163,7 +165,7 @@ class TestBacklog:
 
         def disk_after(elapsed_ms: int) -> Disk:
             spans = [Span(outside.rates, elapsed_ms, frozenset([0]))]
-            waiting = Restoring(state.group, dict(enumerate(state.copies))).over(spans).waiting
+            waiting = Restoring(state.group, dict(enumerate(state.copies))).restore(spans).backlog
             return disk_of(replace(state, waiting=waiting), 0, 0, elapsed_ms, outside.produced)
 
         soon, late = disk_after(away_ms), disk_after(away_ms + longer_ms)

@@ -12,7 +12,7 @@ from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.model.answer import Answer
 from kstream_plan.plans import HandOver, MemberLeft, Promote
-from kstream_plan.plans.loads import after, at_first
+from kstream_plan.plans.loads import after_each_round, at_first
 from kstream_plan.render.answers import page_of, to_json
 from kstream_plan.render.report.sections import drain_section
 from kstream_plan.simulation.drain import Drain, drain
@@ -65,7 +65,7 @@ def test_it_is_what_the_plan_says(name: str) -> None:
     assert (follows.instances, follows.least, follows.most) == (len(runs), min(runs), max(runs))
     assert follows.busiest.before == max(at_first(plan))
     # what is handed over has no owner for a moment: nobody runs more then
-    assert follows.busiest.most == max(follows.busiest.before, *map(max, after(plan)))
+    assert follows.busiest.most == max(follows.busiest.before, *map(max, after_each_round(plan)))
 
 
 @pytest.mark.parametrize("name", CASES)

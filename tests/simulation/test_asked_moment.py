@@ -14,7 +14,7 @@ from kstream_plan.model import Rates, Snapshot
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Scenario, Stop
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.plans.loads import after
+from kstream_plan.plans.loads import after_each_round
 from kstream_plan.render.answers import page_of, to_json
 from kstream_plan.simulation.asked_moment import OLD_SNAPSHOT, OVERDUE, asked_moment
 from kstream_plan.simulation.bounces import bounce
@@ -69,7 +69,7 @@ def test_what_follows_counts_from_the_stop_not_from_the_decision() -> None:
     assert 0 < len(later) == found.follows.rebalances < found.plan.summary.rebalances
     assert found.follows.duration_ms == found.plan.summary.duration_ms - 600_000
     before = found.plan.summary.rebalances - len(later)
-    assert found.follows.busiest.before == max([*after(found.plan)][before - 1])
+    assert found.follows.busiest.before == max([*after_each_round(found.plan)][before - 1])
     assert found.follows.busiest.from_ms <= found.follows.duration_ms
     follows = json.loads(to_json(found))["follows"]
     assert (follows["rebalances"], follows["duration_ms"]) == (found.follows.rebalances, found.follows.duration_ms)

@@ -44,14 +44,14 @@ def test_every_cure_cures_and_breaks_nothing_that_was_kept(name: str, policy: by
     checked, _ = cured(name, policy)
     standard = Standard(read_policy(policy, "p"), check_cases.NOW)
     snapshot = plan_cases.snapshot(name)
-    kept = {finding.rule for finding in checked.of(Status.PASSED)}
+    kept = {finding.rule for finding in checked.findings_of(Status.PASSED)}
     for finding in checked.findings:
         if finding.cure is None:
             continue
         config = replace(snapshot.config, **dict(finding.cure.settings))  # type: ignore[arg-type]
         again = check_plan(plan(replace(snapshot, config=config)), standard)
-        assert {one.rule for one in again.of(Status.PASSED)} >= kept | {finding.rule}
-        assert next(one for one in again.findings if one.rule == finding.rule).measured == finding.cure.measured
+        assert {one.rule for one in again.findings_of(Status.PASSED)} >= kept | {finding.rule}
+        assert next(one for one in again.findings if one.rule == finding.rule).value == finding.cure.value
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_what_cures_a_scale_out(rule: str, settings: dict[str, int], measured: i
     checked, _ = cured("scale-out", f"version: 1\ndefaults: {{{rule}}}".encode())
     cure = checked.findings[0].cure
     assert cure is not None
-    assert (dict(cure.settings), cure.measured) == (settings, measured)
+    assert (dict(cure.settings), cure.value) == (settings, measured)
 
 
 def test_nothing_is_named_that_does_not_help() -> None:
@@ -160,6 +160,6 @@ def test_a_streams_group_is_offered_no_setting_that_it_does_not_have_or_that_its
         tried.append(other)
         yield check_plan(plan(other), standard)
 
-    assert checked.of(Status.ERROR)
+    assert checked.findings_of(Status.ERROR)
     with_cures(checked, snapshot, check_again)
     assert not tried

@@ -26,7 +26,7 @@ from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED
 from kstream_plan.plans.result import result_of
 from kstream_plan.plans.simulated import Figures, Range, Simulation
 from kstream_plan.plans.stops import Stops
-from kstream_plan.policy.rules.over_draws import measured
+from kstream_plan.policy.rules.over_draws import measure_rules
 from kstream_plan.render.answers import page_of
 from kstream_plan.simulation import draws, processes
 from kstream_plan.simulation.instance_names import process_id_of
@@ -189,7 +189,7 @@ def test_what_is_drawn_tells_all_that_a_plan_that_is_shown_tells() -> None:
     before = captured_scenarios.before("scale-out")
     result = plan(before, scenario=drawn(TWO_MORE, before.state.group, 0), floor=False)
     assert result.end is not None
-    assert draws._outcome(before, TWO_MORE, PlanOptions(), 0) == draws._outcome_of(result, measured(result))
+    assert draws._outcome(before, TWO_MORE, PlanOptions(), 0) == draws._outcome_of(result, measure_rules(result))
 
 
 def test_a_budget_of_time_ends_the_draws() -> None:

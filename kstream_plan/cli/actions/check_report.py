@@ -47,7 +47,7 @@ def report_parts(checkup: CheckedPlan, forms: ReportForms) -> PlanParts:
         checkup.place,
         checkup.application_id,
         checkup.worst,
-        checkup.answered(warnings_too=warnings_too),
+        checkup.check_answer(warnings_too=warnings_too),
         plan_text(
             checkup,
             forms.width,

@@ -14,7 +14,7 @@ from kstream_plan.model import Snapshot
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import Plan
-from kstream_plan.plans.plan import left_of
+from kstream_plan.plans.plan import remaining_work_of
 from kstream_plan.plans.result import result_of
 from kstream_plan.render.pages.plan_sentences import left_sentence
 from kstream_plan.render.pages.ranks import ranks_page
@@ -80,7 +80,7 @@ def on_long_plan(message: str, progress: Report, snapshot: Snapshot) -> OnRound:
 
     def report_estimate(rounds: int, tasks: int, movements: int) -> None:
         nonlocal is_estimated
-        remaining_work = left_of(tasks, config) if long and not is_estimated else None
+        remaining_work = remaining_work_of(tasks, config) if long and not is_estimated else None
         if remaining_work is not None and remaining_work.probes >= _MANY_PROBES:
             is_estimated = True
             progress.announce(f"{message}: {left_sentence(remaining_work)}")

@@ -31,7 +31,7 @@ from kstream_plan.documents.plan.files import each_saved_in, is_plan_file
 from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.documents.results import each_result, is_results_file, result_line
-from kstream_plan.errors import KstreamPlanError, PlanFileError, SnapshotError, together
+from kstream_plan.errors import KstreamPlanError, PlanFileError, SnapshotError, merge_errors
 from kstream_plan.fleet.figures import badness, by_figure
 from kstream_plan.fleet.where import Condition, check_name, conditions
 from kstream_plan.plans.result import Result, result_of
@@ -91,9 +91,9 @@ def fleet(options: FleetOptions) -> None:
             raise SnapshotError(message, where=", ".join(options.paths), fix="check --application-id")
         errors = [KstreamPlanError(result.error or "") for result in results if result.outcome == "unreadable"]
         if len(errors) == len(results):
-            raise together(errors)
+            raise merge_errors(errors)
         if errors:
-            report(together(errors), debug=options.debug)
+            report(merge_errors(errors), debug=options.debug)
         _tell_twice(results)
         choice = _choice(results, picks, options)
         _report(results, choice, options.report)

@@ -206,7 +206,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         self._leave()
         self._config = taking.config
         self._cleaner.delay_ms = taking.config.state_cleanup_delay_ms
-        for arrival in taking.change.joined:
+        for arrival in taking.change.arrivals:
             self._cleaner.started_ms[arrival.instance.process_id] = taking.change.at_ms
         self._probes = Probes()
         self._previous = self._stateless = None
@@ -256,7 +256,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
     def _is_tick(self, turn: ClassicTurn, lapse: Lapse) -> bool:
         """Tell whether every copy is caught up by the end of a time if no restore rate says otherwise."""
         long = lapse.to_ms - lapse.from_ms >= probe_ms(turn, self._config)
-        too_soon = lapse.more and self._timing.ready_last
+        too_soon = lapse.more_changes and self._timing.ready_last
         follows_up = turn.transition.follow_up and not lapse.idle
         return self._timing.assume_caught_up or (long and not follows_up and not too_soon)
 

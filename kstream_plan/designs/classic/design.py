@@ -66,7 +66,7 @@ class Classic(Design):
         coordinator = self.coordinator(config)
         last_turn = coordinator.last(self.start(state, None))
         due = None if last_turn is None else coordinator.next(last_turn, lambda _to_ms: ())
-        return max(0, due.at_ms) if due is not None and due.begun else None
+        return max(0, due.at_ms) if due is not None and due.under_way else None
 
     def coordinator(self, config: AssignmentConfig) -> ClassicCoordinator:
         """Begin to coordinate a group with these settings.

@@ -73,7 +73,7 @@ def next_rebalance(
         if not transition.waiting_consumers and not rejoining_consumers:
             everyone_at_once = timing == SOONEST  # for whom the tasks are revoked is not known: it may be the others
         after_ms = timing.at_once_ms if everyone_at_once else int(timing.heartbeat * config.heartbeat_interval_ms)
-        return Due(turn.at_ms + after_ms, Trigger.FOLLOW_UP, begun=True)
+        return Due(turn.at_ms + after_ms, Trigger.FOLLOW_UP, under_way=True)
     if turn.probing_rebalance:
         return Due(turn.at_ms + every_ms + slack_ms, Trigger.PROBING)
     return None

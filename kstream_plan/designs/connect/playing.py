@@ -118,7 +118,7 @@ class ConnectCoordinator(Coordinator[ConnectTurn]):
         if again_ms is None:
             return None
         if again_ms <= turn.at_ms:
-            return Due(self._followed_up_ms(turn.at_ms), Trigger.FOLLOW_UP, begun=True)
+            return Due(self._followed_up_ms(turn.at_ms), Trigger.FOLLOW_UP, under_way=True)
         return Due(again_ms, Trigger.DEADLINE)
 
     def later(self, turn: ConnectTurn, lapse: Lapse) -> GroupState:
@@ -139,9 +139,9 @@ class ConnectCoordinator(Coordinator[ConnectTurn]):
         cluster = _cluster(state)
         if self._rules.decide is SHIPPED.decide and self._max_delay_ms(cluster):
             steps = [_of_leader(step, cluster.leader) for step in steps]
-        for departure in taking.change.left:
+        for departure in taking.change.departures:
             cluster = leave(cluster, departure.process_id)
-        for arrival in taking.change.joined:
+        for arrival in taking.change.arrivals:
             cluster = join(cluster, arrival.instance.process_id, taking.at_ms)
             self._restarted(arrival.instance.process_id, taking.at_ms)
         if isinstance(taking.change.event, ConnectorEvent):

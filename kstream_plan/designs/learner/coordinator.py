@@ -204,12 +204,12 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         """Apply joins and leaves; a static member, or one that announces its leave, stays one until it is empty."""
         self._config, self._previous = taking.config, None
         memory, change = memory_of(state), taking.change
-        returns = [arrival for arrival in change.joined if arrival.instance.process_id in memory.departing_ids]
+        returns = [arrival for arrival in change.arrivals if arrival.instance.process_id in memory.departing_ids]
         leaves = isinstance(change.event, Leave)
         announces = isinstance(change.event, Leave) and change.event.announced
         kept_departures = [
             departure
-            for departure in change.left
+            for departure in change.departures
             if announces or (not leaves and _instance(state.group, departure.process_id).is_static)
         ]
         memory = memory.forget([arrival.instance.process_id for arrival in returns])
@@ -227,15 +227,15 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
             )
         change = replace(
             change,
-            left=tuple(departure for departure in change.left if departure not in kept_departures),
-            joined=tuple(arrival for arrival in change.joined if arrival not in returns),
+            departures=tuple(departure for departure in change.departures if departure not in kept_departures),
+            arrivals=tuple(arrival for arrival in change.arrivals if arrival not in returns),
         )
         staying = [instance for instance in state.group.instances if instance.process_id in memory.departing_ids]
         members = {instance.process_id: instance for instance in (*staying, *taking.group.instances)}
         group = taking.group
         if len(members) > len(group.instances):
             group = Group.of(group.application_id, list(group.tasks), list(members.values()))
-        arrived = {arrival.instance.process_id for arrival in change.joined}
+        arrived = {arrival.instance.process_id for arrival in change.arrivals}
         brought = {process_id: disk for process_id, disk in taking.disks.items() if process_id in arrived}
         taking = replace(taking, change=change, group=group, disks=brought)
         next_state, steps = taken_in(replace(state, memory=memory), taking)
@@ -346,4 +346,4 @@ def _without_absent(spans: Sequence[Span], group: Group, memory: LearnerMemory) 
     absent = frozenset(
         group.instance_index[process_id] for process_id, _ in memory.absent if process_id in group.instance_index
     )
-    return [span._replace(stopped=span.stopped | absent) for span in spans] if absent else spans
+    return [span._replace(stopped_instances=span.stopped_instances | absent) for span in spans] if absent else spans

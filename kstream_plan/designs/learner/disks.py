@@ -74,12 +74,12 @@ def restore_copies(
     ``copies`` are in place of the state's.
     """
     copies_by_task = changing_copies(state, copies, spans)
-    progress = Restoring(state.group, copies_by_task, state.waiting).over(spans)
+    progress = Restoring(state.group, copies_by_task, state.waiting).restore(spans)
     next_copies = {
         task: tuple([_later(state.group, task, copy, progress) for copy in of_task])
         for task, of_task in copies_by_task.items()
     }
-    return next_copies, progress.waiting
+    return next_copies, progress.backlog
 
 
 def changing_copies(state: GroupState, copies: Copies, spans: Sequence[Span] = ()) -> Copies:
@@ -117,8 +117,12 @@ def next_ready_ms(
 
     @cache
     def ready(to_ms: int) -> list[Seat]:
-        progress = restoring.over(ahead(to_ms), tasks=learned)
-        return [seat for seat, lag in lags.items() if progress.left(*seat) <= limit and progress.known(seat[1], lag)]
+        progress = restoring.restore(ahead(to_ms), tasks=learned)
+        return [
+            seat
+            for seat, lag in lags.items()
+            if progress.remaining_records(*seat) <= limit and progress.is_duration_known(seat[1], lag)
+        ]
 
     low_ms, high_ms = _around(lambda ms: bool(ready(ms)), at_ms, after_ms)
     if high_ms is None:
@@ -209,10 +213,10 @@ def _reseat(state: GroupState, task: int, seats: Mapping[int, tuple[int, bool] |
 def _later(group: Group, task: int, copy: Copy, progress: Restored) -> Copy:
     remaining, consumer = copy.remaining, copy.consumer
     if consumer is None:
-        remaining = min(remaining + progress.written(task, copy.instance), group.end_offset_sums[task])
+        remaining = min(remaining + progress.written_records(task, copy.instance), group.end_offset_sums[task])
         return copy._replace(lag=remaining if copy.lag is not None and copy.lag >= 0 else copy.lag, remaining=remaining)
-    if progress.known(copy.instance, remaining):
-        remaining = progress.left(task, copy.instance)
+    if progress.is_duration_known(copy.instance, remaining):
+        remaining = progress.remaining_records(task, copy.instance)
     lag = LATEST if copy.active and not remaining else remaining
     if (lag, remaining) == (copy.lag, copy.remaining) and copy.reporters == (consumer,):
         return copy

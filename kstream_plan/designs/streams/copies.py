@@ -133,7 +133,7 @@ def advance_copies(
     if not tasks:
         return state
     moving = {task: state.copies[task] for task in sorted(tasks)}
-    progress = Restoring(group, moving, state.waiting).over(spans, reported_in)
+    progress = Restoring(group, moving, state.waiting).restore(spans, reported_in)
     for task, copies in moving.items():
         task_copies = []
         for copy in copies:
@@ -141,19 +141,19 @@ def advance_copies(
                 if copy.lost_at_ms is not None and to_ms - copy.lost_at_ms > cleanup_ms:
                     continue
                 remaining = min(
-                    copy.remaining + progress.written(task, copy.instance), group.tasks[task].end_offset_sum
+                    copy.remaining + progress.written_records(task, copy.instance), group.tasks[task].end_offset_sum
                 )
                 task_copies.append(copy._replace(remaining=remaining))
-            elif progress.known(copy.instance, copy.remaining):
-                task_copies.append(copy._replace(remaining=progress.left(task, copy.instance)))
+            elif progress.is_duration_known(copy.instance, copy.remaining):
+                task_copies.append(copy._replace(remaining=progress.remaining_records(task, copy.instance)))
             else:
                 task_copies.append(copy)
         if tuple(task_copies) != copies:
             changed_copies[task] = tuple(task_copies)
-    if not changed_copies and progress.waiting == state.waiting:
+    if not changed_copies and progress.backlog == state.waiting:
         return state
     next_copies = tuple(changed_copies.get(task, of_task) for task, of_task in enumerate(state.copies))
-    return replace(state, copies=next_copies, waiting=progress.waiting)
+    return replace(state, copies=next_copies, waiting=progress.backlog)
 
 
 def to_restore(group: Group, copies: Sequence[Copy], task: int, instance: int) -> int | None:

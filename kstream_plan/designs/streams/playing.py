@@ -177,7 +177,7 @@ class StreamsCoordinator(Coordinator[Turn]):
             at_ms = max(at_ms, turn.at_ms)
             instance = group.instance_index[memory.broker.members[member_id].process_id]
             for _ in range(_LONGEST_SILENCE):
-                if instance not in ahead(at_ms + 1)[-1].stopped:
+                if instance not in ahead(at_ms + 1)[-1].stopped_instances:
                     break
                 at_ms += interval_ms
             return at_ms
@@ -200,10 +200,10 @@ class StreamsCoordinator(Coordinator[Turn]):
         """Return the group as the next turn finds it."""
         at_ms = lapse.from_ms
         for span in lapse.spans:
-            rate_of = _rate_of(turn.state.group, span.rates, span.stopped)
+            rate_of = _rate_of(turn.state.group, span.rates, span.stopped_instances)
             self._cold.restore(at_ms, at_ms + span.elapsed_ms, rate_of)
             at_ms += span.elapsed_ms
-        group, stopped_instances = turn.state.group, lapse.spans[-1].stopped
+        group, stopped_instances = turn.state.group, lapse.spans[-1].stopped_instances
         memory = replace(
             memory_of(turn.state),
             stopped_process_ids=tuple(group.instances[i].process_id for i in sorted(stopped_instances)),
@@ -221,7 +221,7 @@ class StreamsCoordinator(Coordinator[Turn]):
         next_state, steps = super().take_in(state, taking)
         memory, change = memory_of(state), taking.change
         broker, beats = memory.broker.copied(), dict(memory.beats)
-        departed_process_ids = {departure.process_id for departure in change.left}
+        departed_process_ids = {departure.process_id for departure in change.departures}
         stay = {member_id for member_id, process in _members(taking.group) if process not in departed_process_ids}
         for member_id in [member_id for member_id in broker.table.order() if member_id not in stay]:
             broker.leave(taking.at_ms, member_id)
@@ -234,7 +234,7 @@ class StreamsCoordinator(Coordinator[Turn]):
             self._config = taking.config
             if previous_standbys != broker.settings.num_standby_replicas:
                 broker.ask()
-        back = {arrival.instance.process_id for arrival in change.joined}
+        back = {arrival.instance.process_id for arrival in change.arrivals}
         away = {member.member_id for member in memory.fenced_members if member.process_id not in back}
         joining_members = tuple(
             (member_id, process, _brought(next_state, process, broker))

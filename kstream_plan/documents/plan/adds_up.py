@@ -91,9 +91,9 @@ def _settles(settles: bool) -> str:
 
 def _check_worst(draws: Draws, plan: Plan, *keys: str) -> None:
     # loads every rule, and most plans have no draws
-    from kstream_plan.policy.rules.over_draws import LATER_RULES, measured, no_better  # noqa: PLC0415
+    from kstream_plan.policy.rules.over_draws import LATER_RULES, measure_rules, no_better  # noqa: PLC0415
 
-    plan_figures = measured(plan) if draws.number > 1 or draws.worst else {}
+    plan_figures = measure_rules(plan) if draws.number > 1 or draws.worst else {}
     for key, value in plan_figures.items():
         if key not in draws.worst and key in LATER_RULES:
             continue

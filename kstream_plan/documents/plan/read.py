@@ -265,7 +265,7 @@ def _rounds(document: PlanDocument, group: Group, initial: tuple[Holding, ...]) 
     for round_document in document.rounds:
         place = f"[{len(rounds)}]"
         try:
-            steps.append(RoundSteps.of(maker, round_document.steps))
+            steps.append(RoundSteps.from_steps(maker, round_document.steps))
             outcome = next(outcomes)
         except ValueError as error:
             raise WrongValueError(f"do not fit what is held: {error}", ".steps", place, ".rounds") from None
@@ -295,15 +295,15 @@ def _round(round_document: RoundDocument, steps: RoundSteps, outcome: Outcome) -
         balance=round_document.balance,
         turns=round_document.turns,
         follows=round_document.follows,
-        decided=outcome.decided,
-        assigned=outcome.assigned,
+        decided=outcome.decision,
+        assigned=outcome.assignment,
     )
 
 
 def _check_outcome(round_document: RoundDocument, outcome: Outcome, group: Group, place: str) -> None:
     for name, document, holdings in (
-        (".decided", round_document.decided, outcome.decided),
-        (".assigned", round_document.assigned, outcome.assigned),
+        (".decided", round_document.decided, outcome.decision),
+        (".assigned", round_document.assigned, outcome.assignment),
     ):
         if document is not None and _holdings(document, group, name, place, ".rounds") != holdings:
             raise WrongValueError("is not what the steps lead to", name, place, ".rounds")

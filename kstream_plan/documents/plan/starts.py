@@ -28,7 +28,7 @@ def wrong_starts(plan: Plan) -> Iterator[tuple[int, int, str, str]]:
     for place, rnd in enumerate(plan.rounds):
         limit = plan.config_of(rnd.number).acceptable_recovery_lag
         starts = are(rnd.steps.rows["kind"], *STARTS)
-        for number, step in zip(starts.nonzero()[0].tolist(), rnd.steps.where(starts), strict=True):
+        for number, step in zip(starts.nonzero()[0].tolist(), rnd.steps.steps_of(starts), strict=True):
             assert isinstance(step, HandOver | Promote)
             wrong = _wrong(step, tasks[index[step.task_id]], limit)
             if wrong is not None:

@@ -19,19 +19,19 @@ from kstream_plan.plans.python_gc import without_cycle_collector
 
 
 class Broken(NamedTuple):
-    """One broken invariant: its name, the round (0: before the first; ``None``: of the whole plan), what is wrong."""
+    """One broken invariant: its name, the round (0: before the first; ``None``: of the whole plan), the fault."""
 
     invariant: str
     round_number: int | None
     message: str
 
 
-#: A plan, and what some of its rounds change → what is wrong with these: (round number, message)
+#: A plan, and the changes of some of its rounds → their faults: (round number, message)
 OfRounds: TypeAlias = Callable[[PlanView, CopyChanges], Iterator[tuple[int | None, str]]]
-#: A plan → what is wrong with it: (round number, message)
+#: A plan → its faults: (round number, message)
 OfPlan: TypeAlias = Callable[[PlanView], Iterator[tuple[int | None, str]]]
 
-#: Every invariant of who runs and keeps what, by its name.
+#: Every invariant of owners and copies, by its name.
 OF_ROUNDS: Mapping[str, OfRounds] = MappingProxyType(
     {
         "one-active-per-task": copies.one_active_per_task,
@@ -77,17 +77,17 @@ def broken_invariants(plan: Plan, *, rebuilt: bool = False) -> tuple[Broken, ...
     """
     left_out = frozenset().union(*(names for design, names in OF_DESIGN.items() if design != plan.design))
     left_out |= {"steps-are-lossless"} if rebuilt else set()
-    subject, broken = PlanView.of(plan), list[Broken]()
+    subject, violations = PlanView.of_plan(plan), list[Broken]()
     try:
         for changes in subject.changes():
             for name, of_rounds in OF_ROUNDS.items():
                 if name not in left_out:
-                    broken += (Broken(name, *wrong) for wrong in of_rounds(subject, changes))
+                    violations += (Broken(name, *fault) for fault in of_rounds(subject, changes))
     except ValueError as error:
         return (Broken("steps-are-lossless", None, f"a step does not fit: {error}"),)
     if subject.stateless is not None:
-        broken += (Broken(name, *wrong) for name, found in subject.stateless.broken.items() for wrong in found)
+        violations += (Broken(name, *fault) for name, faults in subject.stateless.faults.items() for fault in faults)
     for name, of_plan in OF_PLAN.items():
         if name not in left_out:
-            broken += (Broken(name, *wrong) for wrong in of_plan(subject))
-    return tuple(broken)
+            violations += (Broken(name, *fault) for fault in of_plan(subject))
+    return tuple(violations)

@@ -1,4 +1,4 @@
-"""What the steps of rounds that follow one another do to copies, in columns: who has a task in which role, and when."""
+"""The changes of copies by the steps of consecutive rounds, in columns: a task, its consumer, its role and the time."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from kstream_plan.plans.step_rows import (
     Numbers,
     Rows,
     are,
-    joined,
+    concatenate,
 )
 
 #: About as many steps are checked at once, so that memory is not filled.
 _AT_ONCE = 250_000
-#: Instead of whether a copy was there before: no matter.
+#: Instead of whether a copy was there before: it does not matter.
 _ANY = -1
 
 
@@ -54,11 +54,11 @@ class Copies:
         copies: Numbers = (task.astype(np.int64) * self._consumers + consumer) * len(ROLES) + role
         return copies
 
-    def held(self, holdings: Sequence[Holding]) -> Numbers:
-        """Return the copies that are held, by consumer."""
+    def numbers_of(self, holdings: Sequence[Holding]) -> Numbers:
+        """Return the numbers of the copies in holdings by consumer."""
         tasks, seats = list[int](), list[int]()
-        for consumer, held in enumerate(holdings):
-            for role, of_role in enumerate(held):
+        for consumer, holding in enumerate(holdings):
+            for role, of_role in enumerate(holding):
                 tasks += of_role
                 seats += repeat(consumer * len(ROLES) + role, len(of_role))
         return np.array(tasks, np.int64) * (self._consumers * len(ROLES)) + np.array(seats, np.int64)
@@ -85,11 +85,11 @@ class Copies:
         return self.task(copy) * len(self.group.instances) + self.instance(copy)
 
     def on_instance(self, task: Numbers, instance: Numbers, role: int) -> tuple[Numbers, Numbers]:
-        """Return all copies that an instance could have of a task in a role, and which of the tasks each is of."""
+        """Return all copies that an instance could have of a task in a role, and the place of each copy's task."""
         number = self._capacity[instance]
-        which = np.repeat(np.arange(len(task)), number)
-        thread = np.arange(len(which)) - np.repeat(number.cumsum() - number, number)
-        return self.number(task[which], self._first_consumer[instance[which]] + thread, role), which
+        task_places = np.repeat(np.arange(len(task)), number)
+        thread = np.arange(len(task_places)) - np.repeat(number.cumsum() - number, number)
+        return self.number(task[task_places], self._first_consumer[instance[task_places]] + thread, role), task_places
 
 
 class Part(NamedTuple):
@@ -118,7 +118,7 @@ def parts_of(rounds: Sequence[Round], first: int = 0, end: int | None = None, *,
 
 
 class Difference(NamedTuple):
-    """What is decided in a round and not held after it (``sign`` 1), or held and not decided (-1)."""
+    """The copies decided in a round and not held after it (``sign`` 1), or held and not decided (-1)."""
 
     copy: Numbers
     round: Numbers
@@ -126,15 +126,15 @@ class Difference(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """How many there are of what a ``key`` is the number of, since a ``time``, where that changes; in time."""
+    """The ``number`` of a ``key`` from a ``time`` on, where it changes; in time."""
 
     time: Numbers
     key: Numbers
     number: Numbers
 
     @classmethod
-    def of(cls, key: Numbers, time: Numbers, change: Numbers) -> Totals:
-        """Add up the changes; what was before time 0 is counted, and not returned."""
+    def from_changes(cls, key: Numbers, time: Numbers, change: Numbers) -> Totals:
+        """Add up the changes; those before time 0 are counted, and not returned."""
         in_order = _in_order(key, time)
         key, time, total = key[in_order], time[in_order], change[in_order].cumsum()
         last, ends = _is_last(key, time), _is_last(key)
@@ -142,10 +142,10 @@ class Totals(NamedTuple):
         last &= time >= 0
         return cls(time[last], key[last], (total - of_others)[last])
 
-    def where(self, which: Mask) -> Iterator[tuple[int, int, int]]:
-        """Yield some of them, in time."""
-        in_order = _in_order(self.time[which], self.key[which])
-        return zip(*(of[which][in_order].tolist() for of in self), strict=True)
+    def rows(self, mask: Mask) -> Iterator[tuple[int, int, int]]:
+        """Yield the rows of a mask, in time."""
+        in_order = _in_order(self.time[mask], self.key[mask])
+        return zip(*(column[mask][in_order].tolist() for column in self), strict=True)
 
 
 class CopyChanges:
@@ -160,7 +160,7 @@ class CopyChanges:
         self,
         copies: Copies,
         part: Part,
-        before: Numbers,
+        copies_before: Numbers,
         pending: Difference | None,
         *,
         apart: bool,
@@ -171,63 +171,65 @@ class CopyChanges:
             ValueError: a row has a number that is none, or lacks one.
         """
         self.copies, self.part, self.rounds, self.is_first = copies, part, part.rounds, pending is None
-        #: the round that what was there before counts for
+        #: the round for which the copies before count
         self._start = 0 if self.is_first and part.rounds else -1
         moments = [(index, rows) for index, rnd in enumerate(part.rounds) for rows in _moments(rnd, apart=apart)]
         #: by moment: its round
         self.round_of: Numbers = np.array([index for index, _ in moments], np.int64)
-        rows, moment = joined([of_moment for _, of_moment in moments])
+        rows, moment = concatenate([of_moment for _, of_moment in moments])
         if apart:
             stateful = np.array([*copies.group.stateful_flags, True])[rows["task"]]
             rows, moment = rows[stateful], moment[stateful]
         _check_range(copies.group, rows)
         #: the steps about single tasks, and those of instances that left, with the round of each
         self.rows, self.row_round = rows, self.round_of[moment]
-        copy, moment, is_held, was_held, expected = self._events(before, rows, moment)
-        self._misfits = moment[(expected != _ANY) & (expected != was_held)]
+        copy, moment, is_held, was_held, was_expected = self._events(copies_before, rows, moment)
+        self._misfits = moment[(was_expected != _ANY) & (was_expected != was_held)]
         self.copy, self.moment, self.is_held = copy, moment, is_held
         self._keep(_is_last(copy, moment))
-        self._keep(self.is_held != _before(self.copy, self.is_held))
+        self._keep(self.is_held != _previous_value(self.copy, self.is_held))
         self._pending = Difference(*np.zeros((3, 0), np.int64)) if pending is None else pending
 
-    def _keep(self, which: Mask) -> None:
-        self.copy, self.moment, self.is_held = self.copy[which], self.moment[which], self.is_held[which]
+    def _keep(self, mask: Mask) -> None:
+        self.copy, self.moment, self.is_held = self.copy[mask], self.moment[mask], self.is_held[mask]
 
-    def _events(self, before: Numbers, rows: Rows, moment: Numbers) -> tuple[Numbers, ...]:
-        """Return by copy, in time: its number, the moment, whether it is there then, was there and had to be."""
+    def _events(self, copies_before: Numbers, rows: Rows, moment: Numbers) -> tuple[Numbers, ...]:
+        """Return by copy, in time: its number, the moment, whether it is held then, was held before and had to be."""
         copies, kind, task = self.copies, rows["kind"], rows["task"]
-        from_ = copies.number(task, rows["from_consumer"], rows["from_role"])
-        to = copies.number(task, rows["to_consumer"], rows["to_role"])
+        from_copy = copies.number(task, rows["from_consumer"], rows["from_role"])
+        to_copy = copies.number(task, rows["to_consumer"], rows["to_role"])
         moves, is_alone = ~are(kind, MEMBER_LEFT, WITHHOLD), are(kind, *BEGINS_ALONE)
         end = (moves & ~is_alone & (rows["from_consumer"] != NO_SEAT)).nonzero()[0]
         begin = (moves & (rows["to_consumer"] != NO_SEAT)).nonzero()[0]
-        alone, left = is_alone.nonzero()[0], (kind == MEMBER_LEFT).nonzero()[0]
-        known = np.sort(np.concatenate([before, from_[end], to[begin]]))
-        known = known[_is_last(known)]
-        others, by_alone = _matching(copies.place(known), copies.place(to[alone]))
-        emptied, by_left = _matching(copies.instance(known), copies.instance_of[rows["from_consumer"][left]])
-        alone, left = alone[by_alone], left[by_left]
+        alone_rows, leave_rows = is_alone.nonzero()[0], (kind == MEMBER_LEFT).nonzero()[0]
+        known_copies = np.sort(np.concatenate([copies_before, from_copy[end], to_copy[begin]]))
+        known_copies = known_copies[_is_last(known_copies)]
+        replaced, by_alone = _matching(copies.place(known_copies), copies.place(to_copy[alone_rows]))
+        emptied, by_left = _matching(
+            copies.instance(known_copies), copies.instance_of[rows["from_consumer"][leave_rows]]
+        )
+        alone_rows, leave_rows = alone_rows[by_alone], leave_rows[by_left]
         parts = (
-            (before, np.full(len(before), -1), True, _ANY),
-            (from_[end], 3 * end + 1, False, True),
-            (known[others], 3 * alone + 1, False, _ANY),
-            (known[emptied], 3 * left, False, _ANY),
-            (to[begin], 3 * begin + 2, True, False),
+            (copies_before, np.full(len(copies_before), -1), True, _ANY),
+            (from_copy[end], 3 * end + 1, False, True),
+            (known_copies[replaced], 3 * alone_rows + 1, False, _ANY),
+            (known_copies[emptied], 3 * leave_rows, False, _ANY),
+            (to_copy[begin], 3 * begin + 2, True, False),
         )
         copy = np.concatenate([part[0] for part in parts])
         order = np.concatenate([part[1] for part in parts])
-        is_held, expected = (
-            np.repeat([int(part[of]) for part in parts], [len(part[0]) for part in parts]) for of in (2, 3)
+        is_held, was_expected = (
+            np.repeat([int(part[column]) for part in parts], [len(part[0]) for part in parts]) for column in (2, 3)
         )
         in_time = (copy * (3 * len(rows) + 4) + order + 1).argsort()
-        copy, order, is_held, expected = copy[in_time], order[in_time], is_held[in_time], expected[in_time]
-        return copy, np.append(moment, -1)[order // 3], is_held, _before(copy, is_held), expected
+        copy, order, is_held, was_expected = copy[in_time], order[in_time], is_held[in_time], was_expected[in_time]
+        return copy, np.append(moment, -1)[order // 3], is_held, _previous_value(copy, is_held), was_expected
 
     @property
     def misfits(self) -> list[int]:
         """The rounds with a step that ends a copy that is not there, or begins one that is."""
-        found: list[int] = np.unique(self.round_of[self._misfits]).tolist()
-        return found
+        misfit_rounds: list[int] = np.unique(self.round_of[self._misfits]).tolist()
+        return misfit_rounds
 
     @cached_property
     def round(self) -> Numbers:
@@ -251,44 +253,44 @@ class CopyChanges:
         return 2 * self.is_held - 1
 
     @cached_property
-    def after(self) -> Numbers:
+    def copies_after(self) -> Numbers:
         """The copies that are held after the last round."""
-        held: Numbers = self.copy[_is_last(self.copy) & (self.is_held == 1)]
-        return held
+        copies: Numbers = self.copy[_is_last(self.copy) & (self.is_held == 1)]
+        return copies
 
     @cached_property
     def by_round(self) -> tuple[Numbers, Numbers, Numbers]:
-        """What each round changes in all: the copies, the round, and the sign."""
+        """The changes of each round in all: the copies, the round, and the sign."""
         last = _is_last(self.copy, self.round)
         copy, number, is_held = self.copy[last], self.round[last], self.is_held[last]
-        changed = (is_held != _before(copy, is_held)) & (number >= 0)
-        return copy[changed], number[changed], 2 * is_held[changed] - 1
+        is_changed = (is_held != _previous_value(copy, is_held)) & (number >= 0)
+        return copy[is_changed], number[is_changed], 2 * is_held[is_changed] - 1
 
     @cached_property
     def difference(self) -> Difference:
-        """What each round decides otherwise than it is held after it.
+        """The difference between the decision of each round and the holdings after it.
 
-        An instance that is to run a task keeps no copy of it. Whoever has a turn of its own later may still hold what
-        is to go, and may have got by then what was withheld.
+        An instance that is to run a task keeps no copy of it. A member with a later turn of its own may still hold a
+        task that it is to give up, and may have got by then a task that was withheld.
         """
-        copies, which = self.copies, self.rows["kind"] == WITHHOLD
-        rows, number = self.rows[which], self.row_round[which]
-        by_task = rows["task"].argsort(kind="stable")  # what is close together is found sooner
+        copies, is_withhold = self.copies, self.rows["kind"] == WITHHOLD
+        rows, number = self.rows[is_withhold], self.row_round[is_withhold]
+        by_task = rows["task"].argsort(kind="stable")  # neighbours are found sooner
         rows, number = rows[by_task], number[by_task]
         task, owner, new_owner = rows["task"], rows["from_consumer"], rows["to_consumer"]
         standby, of_row = copies.on_instance(task, copies.instance_of[new_owner], STANDBY)
-        gone = np.append(copies.number(task, owner, ACTIVE), standby), np.append(number, number[of_row])
-        come = copies.number(task, new_owner, ACTIVE), number
-        temporary, since, until = self.intervals(self.role == TEMPORARY)
-        kept = np.repeat(temporary, until - since), _counted(since, until)
+        removed = np.append(copies.number(task, owner, ACTIVE), standby), np.append(number, number[of_row])
+        added = copies.number(task, new_owner, ACTIVE), number
+        temporary, first_round, end_round = self.intervals(self.role == TEMPORARY)
+        temporaries = np.repeat(temporary, end_round - first_round), _ranges(first_round, end_round)
         rounds = len(self.rounds)
-        stays = are_among(gone[0] * rounds + gone[1], come[0] * rounds + come[1])
-        lost = [of[self._holds(*gone) & ~stays] for of in gone]
-        got = [of[~self._holds(*come)] for of in come]
-        pairs = [_unique(*part) for part in (lost, got, kept)]
+        stays = are_among(removed[0] * rounds + removed[1], added[0] * rounds + added[1])
+        dropped = [column[self._holds(*removed) & ~stays] for column in removed]
+        gained = [column[~self._holds(*added)] for column in added]
+        pairs = [_unique(*part) for part in (dropped, gained, temporaries)]
         return Difference(
             np.concatenate([copy for copy, _ in pairs]),
-            np.concatenate([at for _, at in pairs]),
+            np.concatenate([numbers for _, numbers in pairs]),
             np.repeat([-1, 1, -1], [len(copy) for copy, _ in pairs]),
         )
 
@@ -296,25 +298,27 @@ class CopyChanges:
     def last_difference(self) -> Difference:
         """The difference of the last round, as of the round before the first one of those that come next."""
         last = self.difference.round == len(self.rounds) - 1
-        return Difference(*(of[last] for of in self.difference))
+        return Difference(*(column[last] for column in self.difference))
 
     @property
     def withholds(self) -> list[bool]:
-        """Whether anything is withheld, round by round."""
-        of = self.difference
-        found: list[bool] = (np.bincount(of.round[of.sign > 0], minlength=len(self.rounds)) > 0).tolist()
-        return found
+        """For each round whether a task is withheld."""
+        difference = self.difference
+        flags: list[bool] = (
+            np.bincount(difference.round[difference.sign > 0], minlength=len(self.rounds)) > 0
+        ).tolist()
+        return flags
 
-    def intervals(self, which: Mask) -> tuple[Numbers, Numbers, Numbers]:
-        """Return which of these copies are held after rounds: since which round, and until before which."""
+    def intervals(self, mask: Mask) -> tuple[Numbers, Numbers, Numbers]:
+        """Return the copies of a mask that are held after rounds, with the first round and the end (exclusive)."""
         last = _is_last(self.copy, self.round)
-        copy, since, is_held, which = self.copy[last], self.round[last], self.is_held[last], which[last]
-        until = np.zeros_like(since)
-        until[:-1] = since[1:]
-        until[_is_last(copy)] = len(self.rounds)
-        since, until = since.clip(0), until.clip(0)
-        which = which & (is_held == 1) & (since < until)
-        return copy[which], since[which], until[which]
+        copy, first_round, is_held, mask = self.copy[last], self.round[last], self.is_held[last], mask[last]
+        end_round = np.zeros_like(first_round)
+        end_round[:-1] = first_round[1:]
+        end_round[_is_last(copy)] = len(self.rounds)
+        first_round, end_round = first_round.clip(0), end_round.clip(0)
+        mask = mask & (is_held == 1) & (first_round < end_round)
+        return copy[mask], first_round[mask], end_round[mask]
 
     def _holds(self, copy: Numbers, number: Numbers) -> Mask:
         """Tell whether each copy is held after a round."""
@@ -323,44 +327,44 @@ class CopyChanges:
         holds: Mask = (np.append(self.copy, -1)[place] == copy) & (np.append(self.is_held, 0)[place] == 1)
         return holds
 
-    def decided(self, role: int) -> Totals:
+    def decided_in_role(self, role: int) -> Totals:
         """Count for how many consumers each task is decided in a role: of all at first, then if it changes."""
         of_role = self.role == role
-        copy, number, sign = self._decided(self.copy[of_role], self.round[of_role], self.sign[of_role], role)
+        copy, number, sign = self._decision_changes(self.copy[of_role], self.round[of_role], self.sign[of_role], role)
         task = self.copies.task(copy)
         if self._start == 0:
             tasks = np.arange(len(self.copies.group.tasks))
             zeros = np.zeros_like(tasks)
             task, number, sign = np.append(tasks, task), np.append(zeros, number), np.append(zeros, sign)
-        return Totals.of(task, number, sign)
+        return Totals.from_changes(task, number, sign)
 
     def decided_by_place(self) -> Totals:
         """Count how many copies of a task are decided on an instance, where that changes."""
-        copy, number, sign = self._decided(self.copy, self.round, self.sign)
-        return Totals.of(self.copies.place(copy), number, sign)
+        copy, number, sign = self._decision_changes(self.copy, self.round, self.sign)
+        return Totals.from_changes(self.copies.place(copy), number, sign)
 
     def held_by_place(self) -> Totals:
         """Count how many copies of a task are held on an instance, where that changes."""
-        return Totals.of(self.copies.place(self.copy), self.round.clip(self._start), self.sign)
+        return Totals.from_changes(self.copies.place(self.copy), self.round.clip(self._start), self.sign)
 
     def active_in_time(self) -> Totals:
         """Count how many run each task, before the first round (at 0) and at the moments after it (from 1 on)."""
         active = self.role == ACTIVE
-        return Totals.of(self.task[active], self.moment[active] + 1, self.sign[active])
+        return Totals.from_changes(self.task[active], self.moment[active] + 1, self.sign[active])
 
-    def _decided(
+    def _decision_changes(
         self, copy: Numbers, number: Numbers, sign: Numbers, role: int | None = None
     ) -> tuple[Numbers, Numbers, Numbers]:
-        """Return changes of what is held, and before the first round, with what is decided otherwise meanwhile."""
-        now, before = self.difference, self._pending
+        """Return these changes of holdings together with the differences of decisions."""
+        current, previous = self.difference, self._pending
         parts = [
             (copy, number.clip(self._start), sign),
-            (now.copy, now.round, now.sign),
-            (now.copy, now.round + 1, -now.sign),
-            (before.copy, np.full_like(before.round, -1), before.sign),
-            (before.copy, np.zeros_like(before.round), -before.sign),
+            (current.copy, current.round, current.sign),
+            (current.copy, current.round + 1, -current.sign),
+            (previous.copy, np.full_like(previous.round, -1), previous.sign),
+            (previous.copy, np.zeros_like(previous.round), -previous.sign),
         ]
-        copy, number, sign = (np.concatenate([part[of] for part in parts]) for of in range(3))
+        copy, number, sign = (np.concatenate([part[column] for part in parts]) for column in range(3))
         inside = number < len(self.rounds)
         if role is not None:
             inside &= self.copies.role(copy) == role
@@ -379,32 +383,32 @@ def _check_range(group: Group, rows: Rows) -> None:
     for name, end in ends.items():
         if not ((rows[name] >= -1) & (rows[name] < end)).all():
             raise ValueError(f"there is no such {name.replace('_', ' ')}")
-    kind, from_, to = rows["kind"], rows["from_consumer"], rows["to_consumer"]
-    has_seats = (from_ != NO_SEAT) | are(kind, PLACE, KEEP_TEMPORARY, HAND_OVER, EVENT)
-    if not (has_seats & ((to == NO_SEAT) == are(kind, REVOKE, DROP, MEMBER_LEFT, EVENT))).all():
+    kind, from_consumer, to_consumer = rows["kind"], rows["from_consumer"], rows["to_consumer"]
+    has_seats = (from_consumer != NO_SEAT) | are(kind, PLACE, KEEP_TEMPORARY, HAND_OVER, EVENT)
+    if not (has_seats & ((to_consumer == NO_SEAT) == are(kind, REVOKE, DROP, MEMBER_LEFT, EVENT))).all():
         raise ValueError("it has no seat, or one too many")
 
 
-def _matching(keys: Numbers, wanted: Numbers) -> tuple[Numbers, Numbers]:
+def _matching(keys: Numbers, wanted_keys: Numbers) -> tuple[Numbers, Numbers]:
     """Return the places of all keys that are equal to a wanted one, and the place of that one."""
     in_order = keys.argsort(kind="stable")
-    first, end = (keys[in_order].searchsorted(wanted, side) for side in ("left", "right"))
-    return in_order[_counted(first, end)], np.repeat(np.arange(len(wanted)), end - first)
+    first, end = (keys[in_order].searchsorted(wanted_keys, side) for side in ("left", "right"))
+    return in_order[_ranges(first, end)], np.repeat(np.arange(len(wanted_keys)), end - first)
 
 
-def _counted(first: Numbers, end: Numbers) -> Numbers:
+def _ranges(first: Numbers, end: Numbers) -> Numbers:
     """Return the numbers from each of the first ones up to its end, one range after the other."""
     number = end - first
     return np.repeat(first - number.cumsum() + number, number) + np.arange(number.sum())
 
 
-def are_among(keys: Numbers, others: Numbers) -> Mask:
-    """Tell which keys are among others, of which there are few, or that are mostly close together."""
-    if not len(others) or not len(keys):
+def are_among(keys: Numbers, wanted_keys: Numbers) -> Mask:
+    """Tell which keys are among the wanted ones, which are few, or mostly close together."""
+    if not len(wanted_keys) or not len(keys):
         return np.zeros(len(keys), np.bool_)
-    others = np.sort(others)
-    found: Mask = others.take(others.searchsorted(keys), mode="clip") == keys
-    return found
+    wanted_keys = np.sort(wanted_keys)
+    mask: Mask = wanted_keys.take(wanted_keys.searchsorted(keys), mode="clip") == keys
+    return mask
 
 
 def _in_order(*columns: Numbers) -> Numbers:
@@ -425,12 +429,12 @@ def _unique(copy: Numbers, number: Numbers) -> tuple[Numbers, Numbers]:
 def _is_last(*columns: Numbers) -> Mask:
     """Tell which rows differ from the next one."""
     last = np.ones(len(columns[0]), np.bool_)
-    last[:-1] = np.logical_or.reduce([of[1:] != of[:-1] for of in columns])
+    last[:-1] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
     return last
 
 
-def _before(copy: Numbers, value: Numbers) -> Numbers:
+def _previous_value(copy: Numbers, value: Numbers) -> Numbers:
     """Return the value one row earlier, where that is about the same copy; else 0."""
-    before, goes_on = np.zeros_like(value), ~_is_last(copy)
-    before[1:][goes_on[:-1]] = value[:-1][goes_on[:-1]]
-    return before
+    previous, goes_on = np.zeros_like(value), ~_is_last(copy)
+    previous[1:][goes_on[:-1]] = value[:-1][goes_on[:-1]]
+    return previous

@@ -1,4 +1,4 @@
-"""Invariants of who runs and keeps what, round by round."""
+"""Invariants of owners and copies of tasks, round by round."""
 
 from __future__ import annotations
 
@@ -27,18 +27,22 @@ from kstream_plan.plans.step_rows import (
 
 
 def one_active_per_task(subject: PlanView, changes: CopyChanges) -> Iterator[tuple[int | None, str]]:
-    """Every task is decided active once in every round, or told to be run by nobody, and never held active twice.
+    """Every task is decided active once in every round, or stated as unassigned, and never held active twice.
 
-    What several workers hold, as the plan warns, they may hold before the first round, which mends that.
+    Tasks that several workers hold, as the plan warns, they may hold before the first round, which mends that.
     """
-    decided = changes.decided(ACTIVE)
-    unrun = are_among(_pairs(subject, decided.time, decided.key), _named(subject, changes, NobodyRuns))
-    for index, task, count in decided.where((decided.number != ~unrun) & _flags(subject, subject.tasks)[decided.key]):
+    totals = changes.decided_in_role(ACTIVE)
+    is_unassigned = are_among(_pairs(subject, totals.time, totals.key), _tasks_of_events(subject, changes, NobodyRuns))
+    for index, task, count in totals.rows(
+        (totals.number != ~is_unassigned) & _flags(subject, subject.tasks)[totals.key]
+    ):
         yield changes.rounds[index].number, f"{subject.name(task)} is decided active {count} times"
-    several = {name for note in subject.plan.warnings if note.code == HELD_BY_SEVERAL for name in note.subjects}
-    held = changes.active_in_time()
-    for moment, task, count in held.where((held.number > 1) & (changes.is_first | (held.time > 0))):
-        if moment or subject.name(task) not in several:
+    shared_names = {name for note in subject.plan.warnings if note.code == HELD_BY_SEVERAL for name in note.subjects}
+    active_totals = changes.active_in_time()
+    for moment, task, count in active_totals.rows(
+        (active_totals.number > 1) & (changes.is_first | (active_totals.time > 0))
+    ):
+        if moment or subject.name(task) not in shared_names:
             number = changes.rounds[changes.round_of[moment - 1]].number if moment else 0
             yield number, f"{subject.name(task)} is held active {count} times"
 
@@ -47,46 +51,49 @@ def one_copy_per_instance(subject: PlanView, changes: CopyChanges) -> Iterator[t
     """No instance is decided, or holds after a round, a task twice, in whatever roles."""
     instances = len(subject.plan.group.instances)
     for word, totals in (("is decided", changes.decided_by_place()), ("holds", changes.held_by_place())):
-        twice: dict[tuple[int, int], list[str]] = {}
-        for index, place, _ in totals.where(totals.number > 1):
+        duplicates: dict[tuple[int, int], list[str]] = {}
+        for index, place, _ in totals.rows(totals.number > 1):
             task, instance = divmod(place, instances)
-            twice.setdefault((index, instance), []).append(subject.name(task))
-        for (index, instance), names in sorted(twice.items()):
+            duplicates.setdefault((index, instance), []).append(subject.name(task))
+        for (index, instance), names in sorted(duplicates.items()):
             message = f"{subject.process(instance)} {word} more than one copy of {', '.join(names)}"
             yield changes.rounds[index].number, message
 
 
 def no_second_owner(subject: PlanView, changes: CopyChanges) -> Iterator[tuple[int | None, str]]:
-    """Nobody starts an active task that another consumer held until then: it is revoked one round, or turn, earlier.
+    """No consumer starts an active task that another one held until then: it is revoked one round, or turn, earlier.
 
-    Unless the other one is gone. Only who gives up everything before a rebalance (``stopping``), or stops what another
-    one learns, has revoked it in time; and what the steps say so of changes hands at once.
+    Exceptions: the other one is gone, gives up everything before a rebalance (``stopping``), or stops a task that its
+    learner takes over; or a step states that the task changes its owner at once.
     """
     active = (changes.role == ACTIVE) & (changes.moment >= 0)
-    task, moment, number, sign = (of[active] for of in (changes.task, changes.moment, changes.round, changes.sign))
+    task, moment, number, sign = (
+        column[active] for column in (changes.task, changes.moment, changes.round, changes.sign)
+    )
     consumer = changes.copies.consumer(changes.copy[active])
-    freed = are_among(consumer, np.array([*subject.plan.stopping], np.int64)) | _gone(changes, number, consumer)
+    freed = are_among(consumer, np.array([*subject.plan.stopping], np.int64)) | _has_left(changes, number, consumer)
     at_once = are_among(_pairs(subject, number, task), _changes_at_once(subject, changes))
-    lost, gained = (sign < 0) & ~freed & ~at_once, sign > 0
+    is_lost, is_gained = (sign < 0) & ~freed & ~at_once, sign > 0
     tasks = len(subject.plan.group.tasks)
-    both = moment * tasks + task
-    second = np.unique(both[lost][are_among(both[lost], both[gained])])
+    moment_tasks = moment * tasks + task
+    second = np.unique(moment_tasks[is_lost][are_among(moment_tasks[is_lost], moment_tasks[is_gained])])
     for moment_of, task_of in (divmod(key, tasks) for key in second.tolist()):
         number_of = changes.rounds[changes.round_of[moment_of]].number
         yield number_of, f"{subject.name(task_of)} starts before its owner has revoked it"
 
 
-def _gone(changes: CopyChanges, number: Numbers, consumer: Numbers) -> Mask:
+def _has_left(changes: CopyChanges, number: Numbers, consumer: Numbers) -> Mask:
     """Tell which consumers are on an instance that leaves in the round, or on a thread that it stops."""
     rows, of_row, instances = changes.rows, changes.row_round, changes.copies.instance_of
-    left = rows["kind"] == MEMBER_LEFT
-    stopped = (rows["kind"] == REVOKE) & (rows["reason"] == CODES.index(ReasonCode.THREAD_STOPPED))
+    is_leave = rows["kind"] == MEMBER_LEFT
+    is_stop = (rows["kind"] == REVOKE) & (rows["reason"] == CODES.index(ReasonCode.THREAD_STOPPED))
     consumers = len(instances)
-    gone: Mask = are_among(
-        number * consumers + instances[consumer], of_row[left] * consumers + instances[rows["from_consumer"][left]]
+    has_left: Mask = are_among(
+        number * consumers + instances[consumer],
+        of_row[is_leave] * consumers + instances[rows["from_consumer"][is_leave]],
     )
-    gone |= are_among(number * consumers + consumer, of_row[stopped] * consumers + rows["from_consumer"][stopped])
-    return gone
+    has_left |= are_among(number * consumers + consumer, of_row[is_stop] * consumers + rows["from_consumer"][is_stop])
+    return has_left
 
 
 def _changes_at_once(subject: PlanView, changes: CopyChanges) -> Numbers:
@@ -94,18 +101,19 @@ def _changes_at_once(subject: PlanView, changes: CopyChanges) -> Numbers:
     rows = changes.rows
     at_once = are(rows["kind"], REVOKE, DEMOTE, THREAD_MOVE) & (rows["reason"] == CODES.index(ReasonCode.MOVES_AT_ONCE))
     return np.append(
-        _named(subject, changes, StopLearned), _pairs(subject, changes.row_round[at_once], rows["task"][at_once])
+        _tasks_of_events(subject, changes, StopLearned),
+        _pairs(subject, changes.row_round[at_once], rows["task"][at_once]),
     )
 
 
 def temporary_only_while_withheld(subject: PlanView, changes: CopyChanges) -> Iterator[tuple[int | None, str]]:
     """A temporary standby is a task withheld from that very consumer in that very round."""
-    copies, of = changes.copies, changes.difference
-    copy, number = of.copy - copies.role(of.copy), of.round
-    temporary, withheld = (of.sign < 0) & (copies.role(of.copy) == TEMPORARY), of.sign > 0
+    copies, difference = changes.copies, changes.difference
+    copy, number = difference.copy - copies.role(difference.copy), difference.round
+    is_temporary, is_withheld = (difference.sign < 0) & (copies.role(difference.copy) == TEMPORARY), difference.sign > 0
     rounds = len(changes.rounds)
-    wrong = temporary & ~are_among(copy * rounds + number, (copy * rounds + number)[withheld])
-    for index, task in sorted(zip(number[wrong].tolist(), copies.task(copy[wrong]).tolist(), strict=True)):
+    is_wrong = is_temporary & ~are_among(copy * rounds + number, (copy * rounds + number)[is_withheld])
+    for index, task in sorted(zip(number[is_wrong].tolist(), copies.task(copy[is_wrong]).tolist(), strict=True)):
         yield changes.rounds[index].number, f"{subject.name(task)} is held as a temporary standby but not withheld"
 
 
@@ -125,8 +133,8 @@ def warmups_within_budget(subject: PlanView, changes: CopyChanges) -> Iterator[t
 
 def one_learner_per_task(subject: PlanView, changes: CopyChanges) -> Iterator[tuple[int | None, str]]:
     """A task is learned by one instance at most."""
-    learned = changes.decided(WARMUP)
-    for index, task, count in learned.where(learned.number > 1):
+    learned = changes.decided_in_role(WARMUP)
+    for index, task, count in learned.rows(learned.number > 1):
         yield changes.rounds[index].number, f"{subject.name(task)} is learned by {count} instances"
 
 
@@ -135,15 +143,15 @@ def standbys_as_wanted(subject: PlanView, changes: CopyChanges) -> Iterator[tupl
 
     A target file says itself how many there are.
     """
-    plan, decided = subject.plan, changes.decided(STANDBY)
-    named = {named for note in plan.warnings if note.code == "standbys-short" for named in note.subjects}
-    short = [task for task in plan.group.stateful if named and subject.name(task) in named]
+    plan, totals = subject.plan, changes.decided_in_role(STANDBY)
+    names = {name for note in plan.warnings if note.code == "standbys-short" for name in note.subjects}
+    short = [task for task in plan.group.stateful if names and subject.name(task) in names]
     of_round = np.array([plan.config_of(rnd.number).num_standby_replicas for rnd in changes.rounds], np.int64)
-    wanted = of_round[decided.time]
+    wanted_number = of_round[totals.time]
     by_file = np.array([rnd.follows is not None and rnd.follows.refusal is None for rnd in changes.rounds], bool)
-    wrong = (decided.number > wanted) | ((decided.number < wanted) & ~_flags(subject, short)[decided.key])
-    wrong &= ~by_file[decided.time]
-    for index, task, count in decided.where(wrong & _flags(subject, plan.group.stateful)[decided.key]):
+    is_wrong = (totals.number > wanted_number) | ((totals.number < wanted_number) & ~_flags(subject, short)[totals.key])
+    is_wrong &= ~by_file[totals.time]
+    for index, task, count in totals.rows(is_wrong & _flags(subject, plan.group.stateful)[totals.key]):
         message = f"{subject.name(task)} is decided {count} standbys, num_standby_replicas is {of_round[index]}"
         yield changes.rounds[index].number, message
 
@@ -151,26 +159,26 @@ def standbys_as_wanted(subject: PlanView, changes: CopyChanges) -> Iterator[tupl
 def stateless_without_copies(subject: PlanView, changes: CopyChanges) -> Iterator[tuple[int | None, str]]:
     """A stateless task is active or nothing after every round."""
     stateful = _flags(subject, subject.plan.group.stateful)
-    copy, since, _ = changes.intervals((changes.role != ACTIVE) & ~stateful[changes.task])
-    for index, task in sorted({*zip(since.tolist(), changes.copies.task(copy).tolist(), strict=True)}):
+    copy, first_round, _ = changes.intervals((changes.role != ACTIVE) & ~stateful[changes.task])
+    for index, task in sorted({*zip(first_round.tolist(), changes.copies.task(copy).tolist(), strict=True)}):
         yield changes.rounds[index].number, f"stateless {subject.name(task)} has a copy"
 
 
-def _named(subject: PlanView, changes: CopyChanges, kind: type[NobodyRuns | StopLearned]) -> Numbers:
-    """Return the tasks that steps of several tasks name, by round (:func:`_pairs`)."""
+def _tasks_of_events(subject: PlanView, changes: CopyChanges, kind: type[NobodyRuns | StopLearned]) -> Numbers:
+    """Return the tasks of steps of a kind, by round (:func:`_pairs`)."""
     index_of, tasks = subject.plan.group.task_index, len(subject.plan.group.tasks)
-    named = [
+    numbers = [
         index * tasks + index_of[task_id]
         for index, rnd in enumerate(changes.rounds)
         for step in rnd.steps.events
         if type(step) is kind
         for task_id in step.task_ids
     ]
-    return np.array(named, np.int64)
+    return np.array(numbers, np.int64)
 
 
 def _pairs(subject: PlanView, number: Numbers, task: Numbers) -> Numbers:
-    """Return rounds and tasks together as numbers."""
+    """Return pairs of round and task as numbers."""
     return number * len(subject.plan.group.tasks) + task
 
 

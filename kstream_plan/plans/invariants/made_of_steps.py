@@ -1,4 +1,4 @@
-"""Which rounds of a plan have holdings that are made of their steps when somebody looks at them, by a log."""
+"""The rounds of a plan whose holdings a log makes of their steps when they are read."""
 
 from __future__ import annotations
 
@@ -14,28 +14,32 @@ from kstream_plan.plans.round_steps import RoundSteps
 
 
 class _Entry(NamedTuple):
-    """A round, by its index in the plan, as it is in a log; ``to`` has the plan's index of each of its consumers."""
+    """A round, by its index in the plan, as it is in a log; ``plan_consumers``: the plan's index of its consumers."""
 
     round_index: int
     log: HoldingsLog
     number: int
-    to: Sequence[int]
+    plan_consumers: Sequence[int]
 
     @property
     def begins(self) -> bool:
-        """Whether it is known what is held before, without a replay."""
-        return self.number == 0 or self.log.is_told(self.number - 1)
+        """Whether the holdings before it are known without a replay."""
+        return self.number == 0 or self.log.was_current(self.number - 1)
 
-    def follows(self, other: _Entry) -> bool:
-        """Tell whether it comes next in the same log."""
-        return (self.log, self.number, self.to) == (other.log, other.number + 1, other.to)
+    def follows(self, previous: _Entry) -> bool:
+        """Tell whether it comes right after ``previous`` in the same log."""
+        return (self.log, self.number, self.plan_consumers) == (
+            previous.log,
+            previous.number + 1,
+            previous.plan_consumers,
+        )
 
 
 def made_of_steps(plan: Plan, *, apart: bool) -> Iterator[range]:
-    """Yield the rounds that follow one another in a log, up to one whose outcome the log was told apart from steps.
+    """Yield the rounds that follow one another in a log, up to one whose outcome the log has without its steps.
 
-    What is held before the first of them is what the log goes on from. ``apart``: without the stateless tasks, which
-    are numbers.
+    The holdings before the first of them are those that the log goes on from. ``apart``: without the stateless tasks,
+    which are numbers.
     """
     stretch: list[_Entry] = []
     for index, rnd in enumerate(plan.rounds):
@@ -44,28 +48,29 @@ def made_of_steps(plan: Plan, *, apart: bool) -> Iterator[range]:
             stretch = []
         if entry is not None and (stretch or entry.begins):
             stretch.append(entry)
-            if entry.log.is_told(entry.number):
+            if entry.log.was_current(entry.number):
                 if _goes_on(plan, stretch[0], apart=apart):
                     yield range(stretch[0].round_index, index + 1)
                 stretch = []
 
 
 def _entry(index: int, rnd: Round, *, apart: bool) -> _Entry | None:
-    """Return where a round is in a log that makes its outcome of its steps, if all of these are rows."""
-    both = (rnd.decided, rnd.assigned)
-    (decided, to), (assigned, other_to) = (_as_made(apart_from_stateless(of) if apart else of) for of in both)
+    """Return the place of a round in a log that makes its outcome of its steps, if all of these are rows."""
+    (decision, plan_consumers), (assignment, other_consumers) = (
+        _as_made(apart_from_stateless(holdings) if apart else holdings) for holdings in (rnd.decided, rnd.assigned)
+    )
     if rnd.turns or (rnd.stateless is not None and not apart):
         return None
-    if not isinstance(decided, LoggedHoldings) or not isinstance(assigned, LoggedHoldings):
+    if not isinstance(decision, LoggedHoldings) or not isinstance(assignment, LoggedHoldings):
         return None
-    log, number = decided.log, decided.number
-    fit = (assigned.log, assigned.number, other_to) == (log, number, to)
-    fit = fit and (decided.field, assigned.field) == Outcome._fields
-    return _Entry(index, log, number, to) if fit and _tells(log.steps_of(number), rnd.steps) else None
+    log, number = decision.log, decision.number
+    fit = (assignment.log, assignment.number, other_consumers) == (log, number, plan_consumers)
+    fit = fit and (decision.field, assignment.field) == Outcome._fields
+    return _Entry(index, log, number, plan_consumers) if fit and _tells(log.steps_of(number), rnd.steps) else None
 
 
 def _tells(of_log: RoundSteps, steps: RoundSteps) -> bool:
-    """Tell whether a log has the steps of a round, by the indices of who took part then."""
+    """Tell whether a log has the steps of a round, by the indices of its members then."""
     if of_log.rows is steps.rows:
         return True
     rows, group = steps.rows, steps.maker.group
@@ -75,19 +80,21 @@ def _tells(of_log: RoundSteps, steps: RoundSteps) -> bool:
 
 
 def _as_made(holdings: Sequence[Holding]) -> tuple[Sequence[Holding], Sequence[int]]:
-    """Return what is held by those that it was made for, and the index here of each."""
+    """Return the holdings by the consumers that they were made for, and the index here of each."""
     if isinstance(holdings, RenumberedHoldings):
         return holdings.held, holdings.to
     return holdings, range(len(holdings))
 
 
 def _goes_on(plan: Plan, first: _Entry, *, apart: bool) -> bool:
-    """Tell whether the log has the plan's tasks and consumers, and goes on from what the plan says is held."""
-    everyone, group, index = plan.group, first.log.group, first.round_index
-    if group.tasks != everyone.tasks:
+    """Tell whether the log has the plan's tasks and consumers, and goes on from the plan's holdings."""
+    plan_group, group, index = plan.group, first.log.group, first.round_index
+    if group.tasks != plan_group.tasks:
         return False
-    if [everyone.consumer_index.get(of) for of in group.consumer_index] != [*first.to]:
+    if [plan_group.consumer_index.get(consumer) for consumer in group.consumer_index] != [*first.plan_consumers]:
         return False
-    held = plan.rounds[index - 1].assigned if index else plan.initial
-    held = apart_from_stateless(held) if apart else held
-    return held == renumbered(first.log.held_before(first.number), first.to, len(everyone.consumer_ids))
+    holdings = plan.rounds[index - 1].assigned if index else plan.initial
+    holdings = apart_from_stateless(holdings) if apart else holdings
+    return holdings == renumbered(
+        first.log.held_before(first.number), first.plan_consumers, len(plan_group.consumer_ids)
+    )

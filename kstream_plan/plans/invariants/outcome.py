@@ -26,7 +26,7 @@ def leaving_is_over_in_time(subject: PlanView) -> Iterator[tuple[int | None, str
                 until_ms[step.process_id] = step.until_ms
             elif isinstance(step, InstanceStays | MemberLeft):
                 until_ms.pop(step.process_id, None)
-        for process_id in sorted(of for of, deadline_ms in until_ms.items() if deadline_ms <= rnd.at_ms):
+        for process_id in sorted(name for name, deadline_ms in until_ms.items() if deadline_ms <= rnd.at_ms):
             yield rnd.number, f"{process_id} is still leaving, after {until_ms[process_id]} ms"
 
 
@@ -55,17 +55,19 @@ def settles_at_target(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     if plan.verdict.kind != "settled" or not plan.rounds:
         return
     for instance, consumers in enumerate(plan.group.consumers_of):
-        active = sorted(t for c in consumers for t in plan.final[c].active if plan.group.tasks[t].stateful)
+        active = sorted(
+            task for consumer in consumers for task in plan.final[consumer].active if plan.group.tasks[task].stateful
+        )
         if active != sorted(plan.target.active[instance]):
             yield None, f"{subject.process(instance)} does not run what the target gives it"
 
 
 def holders_are_members(subject: PlanView) -> Iterator[tuple[int | None, str]]:
-    """Who holds anything at the end takes part then."""
+    """Every consumer that holds anything at the end is a member then."""
     plan = subject.plan
     members = {plan.group.instance_index[process_id] for process_id, _ in plan.members}
-    holding = {plan.group.instance_of[consumer] for consumer, held in enumerate(subject.plan.final) if any(held)}
-    for instance in sorted(holding - members):
+    holders = {plan.group.instance_of[consumer] for consumer, holding in enumerate(subject.plan.final) if any(holding)}
+    for instance in sorted(holders - members):
         yield None, f"{subject.process(instance)} holds tasks at the end and is no member"
 
 
@@ -90,25 +92,29 @@ def summary_adds_up(subject: PlanView) -> Iterator[tuple[int | None, str]]:
         "moves": _moves(plan),
         "peak_extra_copies": max(extra_copies([rnd.assigned for rnd in plan.rounds]), default=0),
     }
-    for name, counted in figures.items():
-        if getattr(summary, name) != counted:
-            yield None, f"the summary says {name} {getattr(summary, name)}, the rounds give {counted}"
+    for name, figure in figures.items():
+        if getattr(summary, name) != figure:
+            yield None, f"the summary says {name} {getattr(summary, name)}, the rounds give {figure}"
 
 
 def _moves(plan: Plan) -> int:
     """Stateful tasks that somebody ran at first and that none of those runs at the end."""
     first, last = (
-        {(task, plan.group.instance_of[c]) for c, held in enumerate(holdings) for task in held.active}
+        {
+            (task, plan.group.instance_of[consumer])
+            for consumer, holding in enumerate(holdings)
+            for task in holding.active
+        }
         for holdings in (plan.initial, plan.final)
     )
     absent = plan.rounds[-1].not_configured if plan.rounds else frozenset()
-    moved = {task for task, _ in first} - {task for task, _ in first & last}
-    return sum(plan.group.tasks[task].stateful and plan.group.tasks[task].task_id not in absent for task in moved)
+    moved_tasks = {task for task, _ in first} - {task for task, _ in first & last}
+    return sum(plan.group.tasks[task].stateful and plan.group.tasks[task].task_id not in absent for task in moved_tasks)
 
 
 def withheld_is_followed_up(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     """A follow-up comes next if and only if something is withheld."""
-    for (rnd, after), follows in zip(pairwise(subject.plan.rounds), subject.follow_ups, strict=False):
-        if follows != (after.trigger is Trigger.FOLLOW_UP):
-            withheld = "tasks are withheld" if follows else "no task is withheld"
-            yield rnd.number, f"{withheld} and the next trigger is {after.trigger}"
+    for (rnd, next_rnd), follows in zip(pairwise(subject.plan.rounds), subject.follow_ups, strict=False):
+        if follows != (next_rnd.trigger is Trigger.FOLLOW_UP):
+            condition = "tasks are withheld" if follows else "no task is withheld"
+            yield rnd.number, f"{condition} and the next trigger is {next_rnd.trigger}"

@@ -1,4 +1,4 @@
-"""What the invariants look at: a plan, and what its steps change, some rounds at a time."""
+"""The view that invariants check: a plan, and the changes of its steps, some rounds at a time."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from kstream_plan.plans.invariants.stateless import StatelessTasks, check_statel
 
 @dataclass(eq=False)
 class PlanView:
-    """A plan to be checked. Stateless tasks that are numbers are looked at apart (``stateless``).
+    """A plan to be checked. Stateless tasks that are numbers are checked apart (``stateless``).
 
-    ``tasks`` are the others. ``withholds`` tells of the rounds that were looked at whether a task is withheld.
+    ``tasks`` are the others. ``withholds``: for each round that was checked, whether a task is withheld.
     """
 
     plan: Plan
@@ -26,7 +26,7 @@ class PlanView:
     withholds: list[bool] = field(default_factory=list)
 
     @classmethod
-    def of(cls, plan: Plan) -> PlanView:
+    def of_plan(cls, plan: Plan) -> PlanView:
         """Return the view of a plan."""
         if not held_as_numbers(plan):
             return cls(plan, None, range(len(plan.group.tasks)))
@@ -40,32 +40,32 @@ class PlanView:
         """
         plan, apart = self.plan, self.stateless is not None
         copies = Copies(plan.group)
-        held = copies.held(self.looked_at(plan.initial))
-        before: Difference | None = None
+        copies_before = copies.numbers_of(self.looked_at(plan.initial))
+        pending: Difference | None = None
         for part in self._parts():
-            changes = CopyChanges(copies, part, held, before, apart=apart)
+            changes = CopyChanges(copies, part, copies_before, pending, apart=apart)
             self.withholds += changes.withholds
             yield changes
-            held, before = changes.after, changes.last_difference
+            copies_before, pending = changes.copies_after, changes.last_difference
 
     def looked_at(self, holdings: Sequence[Holding]) -> Sequence[Holding]:
-        """Return what is held, without the stateless tasks that are looked at apart."""
+        """Return holdings without the stateless tasks that are checked apart."""
         return holdings if self.stateless is None else apart_from_stateless(holdings)
 
     def _parts(self) -> Iterator[Part]:
         ends, rounds = 0, self.plan.rounds
-        for made in made_of_steps(self.plan, apart=self.stateless is not None):
-            yield from parts_of(rounds, ends, made.start)
-            yield from parts_of(rounds, made.start, made.stop, stated=False)
-            ends = made.stop
+        for stretch in made_of_steps(self.plan, apart=self.stateless is not None):
+            yield from parts_of(rounds, ends, stretch.start)
+            yield from parts_of(rounds, stretch.start, stretch.stop, stated=False)
+            ends = stretch.stop
         yield from parts_of(rounds, ends) if rounds else [Part(0, (), range(0))]
 
     @property
     def follow_ups(self) -> list[bool]:
-        """Round by round whether anything is withheld."""
+        """For each round whether a task is withheld."""
         if self.stateless is None:
             return self.withholds
-        return [any(of) for of in zip(self.withholds, self.stateless.withheld, strict=True)]
+        return [any(flags) for flags in zip(self.withholds, self.stateless.withholds, strict=True)]
 
     def name(self, task: int) -> str:
         """Return a task's id as text."""

@@ -33,10 +33,10 @@ def _all_records(plan: Plan) -> int | None:
 _CONTRADICTED = (CONTRADICTORY, STATE_UNKNOWN, NO_EPOCHS, NEWER_UNREAD, *NOT_MODELLED)
 #: A plan that says one of these may leave out some of what happens.
 _IN_DOUBT = (*_CONTRADICTED, "back-before-fenced", WORKER_SILENT)
-#: A plan that says one of these tells of work that waits, nobody knows for how long.
+#: A plan that says one of these has work that waits for an unknown time.
 _WAITS = (DELAY_UNKNOWN, "revocations-unknown", "not-dealt-out", *_IN_DOUBT)
 
-#: Rule → how it is measured, in the order in which they are told.
+#: Rule → how it is measured, in the order in which they are shown.
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
         "must_settle": Rule(

@@ -15,7 +15,7 @@ def balance(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
 
     *Instance balance* is how far the instances' tasks are apart, most minus least; *subtopology balance* the same for
     the tasks of one subtopology, of the most uneven one. The limit is for both. The KIP puts the second into words as
-    the instances that execute each subtopology, most minus least: that is told beside them (``figures``), but it has no
+    the instances that execute each subtopology, most minus least: that stands beside them (``figures``), but it has no
     limit, for a subtopology of two partitions runs on two instances at most, wherever the others run.
 
     With unequal capacities most minus least says nothing; then it is 0 if everyone runs its share by capacity to the
@@ -27,16 +27,20 @@ def balance(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     capacities = [threads for _, threads in members]
     loads, by_subtopology = _loads(subject)
     all_tasks = _Spread("", loads, capacities)
-    spreads = [_Spread(of, counts, capacities) for of, counts in by_subtopology.items()]
+    spreads = [_Spread(subtopology, counts, capacities) for subtopology, counts in by_subtopology.items()]
     executing = [len(counts) - counts.count(0) for counts in by_subtopology.values()]
     figures = (
         ("instance_balance", all_tasks.width),
-        ("subtopology_balance", max((one.width for one in spreads), default=0)),
+        ("subtopology_balance", max((spread.width for spread in spreads), default=0)),
         ("instances_per_subtopology", max(executing) - min(executing) if executing else 0),
     )
-    broken = sorted((one for one in (all_tasks, *spreads) if one.width > number(limit)), key=lambda one: -one.width)
+    too_wide = sorted(
+        (spread for spread in (all_tasks, *spreads) if spread.width > number(limit)), key=lambda spread: -spread.width
+    )
     offences = tuple(
-        Offence(one.width, process_id=members[place][0], note=note) for one in broken for place, note in one.to_blame()
+        Offence(spread.width, process_id=members[place][0], note=note)
+        for spread in too_wide
+        for place, note in spread.to_blame()
     )
     return Measurement(max(width for _, width in figures[:2]), offences, figures)
 
@@ -72,10 +76,14 @@ def _loads(subject: MeasuredPlan) -> tuple[list[int], dict[str, list[int]]]:
     place = {group.instance_index[process_id]: place for place, (process_id, _) in enumerate(subject.plan.members)}
     loads = [0] * len(place)
     by_subtopology: dict[str, list[int]] = {}
-    runs = ((task, place[group.instance_of[c]]) for c, held in enumerate(subject.plan.final) for task in held.active)
-    for task, where in sorted(runs):
-        loads[where] += 1
-        by_subtopology.setdefault(group.subtopologies[task], [0] * len(place))[where] += 1
+    runs = (
+        (task, place[group.instance_of[consumer]])
+        for consumer, holding in enumerate(subject.plan.final)
+        for task in holding.active
+    )
+    for task, member_place in sorted(runs):
+        loads[member_place] += 1
+        by_subtopology.setdefault(group.subtopologies[task], [0] * len(place))[member_place] += 1
     return loads, by_subtopology
 
 
@@ -83,23 +91,23 @@ class _Spread:
     """How uneven the tasks of one subtopology (empty: all tasks) are, by place of a present instance."""
 
     def __init__(self, subtopology: str, counts: Sequence[int], capacities: Sequence[int]) -> None:
-        self._of = f" of subtopology {subtopology}" if subtopology else ""
+        self._suffix = f" of subtopology {subtopology}" if subtopology else ""
         self._counts, self._capacities = counts, capacities
         self._equal = len(set(capacities)) <= 1
-        off = [0] if self._equal else [self._off(place) for place in range(len(counts))]
-        self.width = max(counts, default=0) - min(counts, default=0) if self._equal else max(off)
-        self._farthest = off.index(max(off))
+        distances = [0] if self._equal else [self._distance(place) for place in range(len(counts))]
+        self.width = max(counts, default=0) - min(counts, default=0) if self._equal else max(distances)
+        self._farthest = distances.index(max(distances))
 
     def to_blame(self) -> Iterator[tuple[int, str]]:
         """Yield the places of the instances to blame, and what they run."""
         if self._equal:
-            for most, which in ((max(self._counts), "the most"), (min(self._counts), "the least")):
-                yield self._counts.index(most), f"runs {self._tasks(most)}, {which}"
+            for most, rank in ((max(self._counts), "the most"), (min(self._counts), "the least")):
+                yield self._counts.index(most), f"runs {self._tasks(most)}, {rank}"
         else:
             least, most = self._share(self._farthest)
             yield self._farthest, f"runs {self._tasks(self._counts[self._farthest])}, its share is {least} to {most}"
 
-    def _off(self, place: int) -> int:
+    def _distance(self, place: int) -> int:
         load, (least, most) = self._counts[place], self._share(place)
         return 0 if least == load == most else 1 + max(0, least - load, load - most)
 
@@ -108,4 +116,4 @@ class _Spread:
         return tasks // whole, -(-tasks // whole)
 
     def _tasks(self, number: int) -> str:
-        return f"{number:,} {'task' if number == 1 else 'tasks'}{self._of}"
+        return f"{number:,} {'task' if number == 1 else 'tasks'}{self._suffix}"

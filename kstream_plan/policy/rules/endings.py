@@ -25,7 +25,7 @@ def settles(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
 def standbys(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure the standbys that every stateful task has at least at the end."""
     plan = subject.plan
-    counts = Counter(task for held in plan.final for task in held.standby)
+    counts = Counter(task for holding in plan.final for task in holding.standby)
     short = [
         Offence(counts[task], None, plan.group.tasks[task].task_id)
         for task in plan.group.stateful
@@ -33,7 +33,7 @@ def standbys(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     ]
     least = min((counts[task] for task in plan.group.stateful), default=None)
     return Measurement(
-        number(limit) if least is None else least, tuple(sorted(short, key=lambda one: one.measured or 0))
+        number(limit) if least is None else least, tuple(sorted(short, key=lambda offence: offence.value or 0))
     )
 
 
@@ -41,14 +41,14 @@ def tag_values(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure over how many values of each tag the active and standby copies of every stateful task lie at the end."""
     plan = subject.plan
     offences, least = [], None
-    for tag, wanted in cast(TagCounts, limit):
+    for tag, minimum in cast(TagCounts, limit):
         values = _values(subject, tag)
         for task in plan.group.stateful:
             count = len(values[task])
             least = count if least is None else min(least, count)
-            if count < wanted:
-                offences.append(Offence(count, None, plan.group.tasks[task].task_id, note=f"{tag}: {wanted}"))
-    return Measurement(least, tuple(sorted(offences, key=lambda one: one.measured or 0)))
+            if count < minimum:
+                offences.append(Offence(count, None, plan.group.tasks[task].task_id, note=f"{tag}: {minimum}"))
+    return Measurement(least, tuple(sorted(offences, key=lambda offence: offence.value or 0)))
 
 
 def _values(subject: MeasuredPlan, tag: str) -> list[set[str]]:
@@ -62,5 +62,5 @@ def _values(subject: MeasuredPlan, tag: str) -> list[set[str]]:
 
 
 def _copies(subject: MeasuredPlan) -> Iterator[tuple[int, int]]:
-    for consumer, held in enumerate(subject.plan.final):
-        yield from ((consumer, task) for task in (*held.active, *held.standby))
+    for consumer, holding in enumerate(subject.plan.final):
+        yield from ((consumer, task) for task in (*holding.active, *holding.standby))

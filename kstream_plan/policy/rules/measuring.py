@@ -1,4 +1,4 @@
-"""What the rules of a policy have in common: a plan to measure, what was measured, and what is to blame."""
+"""Common parts of the rules of a policy: a plan to measure, the measurement, and what is to blame."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Kind(StrEnum):
 
 
 class Offence(NamedTuple):
-    """One thing that breaks a rule: how far (``None``: unknown), and where as far as that can be said.
+    """One violation of a rule: its value (``None``: unknown), and its place, as far as that is known.
 
-    ``note`` is what a task or round alone does not say: a tag, a subtopology, a number of pauses.
+    ``note`` adds to the task or round: a tag, a subtopology, a number of pauses.
     """
 
-    measured: int | None = None
+    value: int | None = None
     round_number: int | None = None
     task_id: WorkId | None = None
     process_id: str | None = None
@@ -44,18 +44,18 @@ class Offence(NamedTuple):
 
 
 class Measurement(NamedTuple):
-    """What a plan has of what a rule limits (``None``: unknown), and what breaks the rule (nothing if it is kept).
+    """The value that a rule limits (``None``: unknown), and what breaks the rule (nothing if it is kept).
 
-    ``figures``, by name: what the value was found from, for rules that limit several figures at once. ``worst_of``: the
-    value is not the plan's own but that of the worst of so many draws, of which the plan is one. ``between``: it is the
-    worse end of this range. ``unknown``: what breaks the rule is neither proven nor likely, only not ruled out.
+    ``figures``, by name: what the value was computed from, for rules that limit several figures at once. ``worst_of``:
+    the number of draws; the value is that of the worst one, not the plan's own. ``value_range``: it is the worse end of
+    this range. ``unknown``: what breaks the rule is neither proven nor likely, only not ruled out.
     """
 
     value: int | None
     offences: tuple[Offence, ...] = ()
     figures: tuple[tuple[str, int], ...] = ()
     worst_of: int | None = None
-    between: tuple[int, int] | None = None
+    value_range: tuple[int, int] | None = None
     unknown: bool = False
 
 
@@ -75,15 +75,15 @@ class MeasuredPlan:
     def round_at(self, at_ms: int) -> int | None:
         """Return the number of the first round at a time of the plan's clock, else of the last one before it.
 
-        What is given up for the first one, or what an instance ran that is gone, stands still before it. ``None``:
-        there are no rounds.
+        Tasks that are given up for the first one, or whose instance is gone, are paused before it. ``None``: there are
+        no rounds.
         """
         if not self.plan.rounds:
             return None
-        found = bisect_left(self.plan.rounds, at_ms, key=lambda rnd: rnd.at_ms)
-        if found < len(self.plan.rounds) and self.plan.rounds[found].at_ms == at_ms:
-            return self.plan.rounds[found].number
-        return self.plan.rounds[max(found - 1, 0)].number
+        place = bisect_left(self.plan.rounds, at_ms, key=lambda rnd: rnd.at_ms)
+        if place < len(self.plan.rounds) and self.plan.rounds[place].at_ms == at_ms:
+            return self.plan.rounds[place].number
+        return self.plan.rounds[max(place - 1, 0)].number
 
 
 #: Of what is unknown, which keeps to no limit.
@@ -124,9 +124,9 @@ class Rule(NamedTuple):
         return not (self.of_state if plan.is_of_workers else self.of_workers)
 
     def worst(self, subject: MeasuredPlan, limit: LimitValue) -> Measurement:
-        """Measure a plan; where what is limited hangs on what nobody knows, the worse end counts.
+        """Measure a plan; where the value depends on something unknown, the worse end counts.
 
-        Nothing is kept for sure where only one play of several was played; what that one breaks is broken.
+        Where only one of several outcomes was simulated, a rule is broken if that one breaks it, else unknown.
         """
         plan = subject.plan
         if (
@@ -135,27 +135,27 @@ class Rule(NamedTuple):
             and any(note.code in self.unknown_with for note in (*plan.warnings, *plan.assumptions))
         ):
             return UNKNOWN
-        shown = self.measure(subject, limit)
+        measurement = self.measure(subject, limit)
         unplayed = limit is not False and not plan.tells_ends
         if self.figure and (unplayed or plan.may_be_endless(self.figure)):
-            return shown if shown.offences else UNKNOWN
-        ends = next((one for one in plan.summary.ranges if one.figure == self.figure), None)
-        if ends is None or shown.value is None:
-            return shown
-        worse = self.worst_of((shown.value, ends.low, ends.high))
-        if worse is None or worse == shown.value:
-            return shown
-        worst = shown._replace(value=worse, between=(ends.low, ends.high))
-        if shown.offences or self.keeps(worse, limit):
+            return measurement if measurement.offences else UNKNOWN
+        ends = next((figure_range for figure_range in plan.summary.ranges if figure_range.figure == self.figure), None)
+        if ends is None or measurement.value is None:
+            return measurement
+        worse = self.worst_of((measurement.value, ends.low, ends.high))
+        if worse is None or worse == measurement.value:
+            return measurement
+        worst = measurement._replace(value=worse, value_range=(ends.low, ends.high))
+        if measurement.offences or self.keeps(worse, limit):
             return worst
         return worst._replace(offences=(Offence(worse),), unknown=True)
 
     def worst_of(self, values: Sequence[int | None]) -> int | None:
-        """Return the worst of several figures; one that is not known is the worst (``None``)."""
-        known = [value for value in values if value is not None]
-        if len(known) < len(values):
+        """Return the worst of several figures; an unknown one is the worst (``None``)."""
+        known_values = [value for value in values if value is not None]
+        if len(known_values) < len(values):
             return None
-        return min(known) if self._more_is_better else max(known)
+        return min(known_values) if self._more_is_better else max(known_values)
 
     def keeps(self, value: int | None, limit: LimitValue) -> bool:
         """Tell whether a figure keeps to a limit; one that is not known does not."""
@@ -172,7 +172,7 @@ class Rule(NamedTuple):
         if not isinstance(value, Percent):
             return value
         whole = self.whole(plan) if self.whole is not None else None
-        return None if whole is None else value.of(whole)
+        return None if whole is None else value.part_of(whole)
 
 
 def steps(rounds: Iterable[Round], *kinds: type[OfSingleTask]) -> Iterator[tuple[Round, Step]]:
@@ -193,19 +193,19 @@ def worst_first(offences: Iterable[Offence]) -> tuple[Offence, ...]:
     return tuple(
         sorted(
             offences,
-            key=lambda one: (
-                -(one.measured or 0),
-                one.round_number or 0,
-                one.task_id.sort_key if one.task_id else (b"", -1, -1),
-                one.process_id or "",
+            key=lambda offence: (
+                -(offence.value or 0),
+                offence.round_number or 0,
+                offence.task_id.sort_key if offence.task_id else (b"", -1, -1),
+                offence.process_id or "",
             ),
         )
     )
 
 
-def counted(in_all: int, events: Iterable[Offence], limit: LimitValue) -> Measurement:
+def count_events(in_all: int, events: Iterable[Offence], limit: LimitValue) -> Measurement:
     """Measure how many events of one kind there are in all; to blame are those beyond the limit, in their order.
 
-    Nobody asks for the events where there are no more than the limit.
+    The events are not read where there are no more than the limit.
     """
     return Measurement(in_all, tuple(islice(events, number(limit), None)) if in_all > number(limit) else ())

@@ -41,9 +41,11 @@ def modelled(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
 def follows_target(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Tell whether the plan's target file counts until nothing waits any more (1), however long that may take."""
     plan = subject.plan
-    without, expires_ms, longest_ms = without_target(plan), expiry_ms(plan), plan.ends("duration_ms")[1]
-    if without is not None:
-        return Measurement(0, (Offence(0, without.numbers[0], note=without.message),) if limit else ())
+    missed_rebalances, expires_ms, longest_ms = without_target(plan), expiry_ms(plan), plan.ends("duration_ms")[1]
+    if missed_rebalances is not None:
+        return Measurement(
+            0, (Offence(0, missed_rebalances.numbers[0], note=missed_rebalances.message),) if limit else ()
+        )
     if expires_ms is None or longest_ms <= expires_ms or idle_expiry(plan.rounds) is not None:
         return Measurement(1)
     note = f"the file counts for {duration(expires_ms)}, the plan may take {duration(longest_ms)} (--set expires.in)"
@@ -52,13 +54,13 @@ def follows_target(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
 
 def generation(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Compare the generation that the plan starts from."""
-    found = subject.plan.generation
-    return Measurement(found, () if found == limit else (Offence(found),))
+    plan_generation = subject.plan.generation
+    return Measurement(plan_generation, () if plan_generation == limit else (Offence(plan_generation),))
 
 
 def digest(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Compare the fingerprint of the input, or of the snapshot alone, (its beginning) with those that are expected."""
     assert isinstance(limit, tuple)
-    found = (subject.plan.digest, subject.plan.snapshot_digest)
-    fits = any(digest.startswith(str(expected)) for digest in found for expected in limit)
+    digests = (subject.plan.digest, subject.plan.snapshot_digest)
+    fits = any(digest.startswith(str(expected_digest)) for digest in digests for expected_digest in limit)
     return Measurement(int(fits), () if fits else (Offence(0, note=subject.plan.digest),))

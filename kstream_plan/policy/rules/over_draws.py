@@ -13,7 +13,7 @@ from kstream_plan.policy.limits import LimitValue, TagCounts
 from kstream_plan.policy.rules import RULES
 from kstream_plan.policy.rules.measuring import UNKNOWN, Kind, MeasuredPlan, Measurement, Offence, Rule
 
-#: Rules that simulations do not tell which were saved before there were these: of their other draws nothing is known.
+#: Rules that older saved simulations do not have: the values of their other draws are unknown.
 LATER_RULES = (
     *("max_pause_in_all", "max_connector_tasks_per_worker", "must_follow_target"),
     *map(restored_key, (*PAUSE_RULES, "max_cold_handovers")),
@@ -21,15 +21,15 @@ LATER_RULES = (
 _NO_LIMIT = 2**63 - 1
 
 
-def measured(plan: Plan) -> dict[str, int | None]:
-    """Return what every rule measures that is not about the input, as far as there is anything to measure.
+def measure_rules(plan: Plan) -> dict[str, int | None]:
+    """Return the value of every rule that is not about the input, as far as there is anything to measure.
 
-    Where that hangs on what nobody knows, it is the worse end.
+    Where it depends on something unknown, it is the worse end.
     """
-    return {key: value for key, value in _measured(plan) if value != _NO_LIMIT}
+    return {key: value for key, value in _rule_values(plan) if value != _NO_LIMIT}
 
 
-def _measured(plan: Plan) -> Iterator[tuple[str, int | None]]:
+def _rule_values(plan: Plan) -> Iterator[tuple[str, int | None]]:
     subject = MeasuredPlan(plan)
     tags = sorted({tag for instance in plan.group.instances for tag, _ in instance.client_tags})
     for name, rule in RULES.items():
@@ -52,47 +52,47 @@ def _measured(plan: Plan) -> Iterator[tuple[str, int | None]]:
 
 
 def worst(draws: Iterable[Mapping[str, int | None]]) -> dict[str, int | None]:
-    """Return the worst of what every rule measures in some draws."""
-    together: dict[str, list[int | None]] = {}
+    """Return the worst value of every rule in some draws."""
+    values_by_key: dict[str, list[int | None]] = {}
     for draw in draws:
         for key, value in draw.items():
-            together.setdefault(key, []).append(value)
-    return {key: RULES[key.partition(" ")[0]].worst_of(values) for key, values in together.items()}
+            values_by_key.setdefault(key, []).append(value)
+    return {key: RULES[key.partition(" ")[0]].worst_of(values) for key, values in values_by_key.items()}
 
 
-def no_better(key: str, worst: int | None, shown: int | None) -> bool:
-    """Tell whether what a rule measures in its worst draw is no better than in one of the draws."""
-    return RULES[key.partition(" ")[0]].worst_of((worst, shown)) == worst
+def no_better(key: str, worst: int | None, shown_value: int | None) -> bool:
+    """Tell whether the value of a rule in its worst draw is no better than in one of the draws."""
+    return RULES[key.partition(" ")[0]].worst_of((worst, shown_value)) == worst
 
 
-def over_draws(name: str, rule: Rule, shown: Measurement, draws: OverDraws, limit: LimitValue) -> Measurement:
-    """Return what a rule measures of all draws; ``shown`` is that of one of them."""
-    if shown == UNKNOWN:
-        return shown
+def over_draws(name: str, rule: Rule, measurement: Measurement, draws: OverDraws, limit: LimitValue) -> Measurement:
+    """Return the measurement of a rule over all draws; ``measurement`` is that of one of them."""
+    if measurement == UNKNOWN:
+        return measurement
     if rule.kind is Kind.TAGS:
-        return _tags_over_draws(name, shown, draws, cast(TagCounts, limit))
+        return _tags_over_draws(name, measurement, draws, cast(TagCounts, limit))
     if name not in draws.worst:
         unknown = name in LATER_RULES and draws.number > 1
-        return UNKNOWN if unknown else shown
-    together = rule.worst_of((shown.value, draws.worst[name]))
-    if together == shown.value:
-        return shown
-    if shown.offences or rule.keeps(together, limit):
-        return Measurement(together, shown.offences, worst_of=draws.number, unknown=shown.unknown)
-    return Measurement(together, (Offence(together),), worst_of=draws.number, unknown=True)
+        return UNKNOWN if unknown else measurement
+    worst_value = rule.worst_of((measurement.value, draws.worst[name]))
+    if worst_value == measurement.value:
+        return measurement
+    if measurement.offences or rule.keeps(worst_value, limit):
+        return Measurement(worst_value, measurement.offences, worst_of=draws.number, unknown=measurement.unknown)
+    return Measurement(worst_value, (Offence(worst_value),), worst_of=draws.number, unknown=True)
 
 
-def _tags_over_draws(name: str, shown: Measurement, draws: OverDraws, limit: TagCounts) -> Measurement:
-    least, short = shown.value, []
-    for tag, wanted in limit:
+def _tags_over_draws(name: str, measurement: Measurement, draws: OverDraws, limit: TagCounts) -> Measurement:
+    least, short = measurement.value, []
+    for tag, minimum in limit:
         value = draws.worst.get(_of_tag(name, tag))
         if value is not None:
             least = value if least is None else min(least, value)
-            short += [Offence(value, note=f"{tag}: {wanted}")] if value < wanted else []
-    if least == shown.value and bool(short) == bool(shown.offences):
-        return shown
-    offences = shown.offences or tuple(short)
-    return Measurement(least, offences, worst_of=draws.number, unknown=bool(short) and not shown.offences)
+            short += [Offence(value, note=f"{tag}: {minimum}")] if value < minimum else []
+    if least == measurement.value and bool(short) == bool(measurement.offences):
+        return measurement
+    offences = measurement.offences or tuple(short)
+    return Measurement(least, offences, worst_of=draws.number, unknown=bool(short) and not measurement.offences)
 
 
 def _of_tag(name: str, tag: str) -> str:

@@ -1,4 +1,4 @@
-"""Rules about time: how long it takes, and how long tasks stand still."""
+"""Rules about time: how long the plan takes, and how long tasks are paused."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kstream_plan.policy.rules.measuring import UNKNOWN, MeasuredPlan, Measureme
 def duration(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure the time from now to the last rebalance; to blame is the first round beyond the limit.
 
-    Of a streams group it is the time until everything runs, for Stable only says that everybody was told; of a Connect
-    group the time by which the last round has taken effect. Where the plan knows the least alone, it is unknown.
-    Without a restore rate it is what is likely, unless the policy asks for a rate.
+    Of a streams group it is the time until everything runs, since Stable only means that all members got their
+    assignment; of a Connect group the time by which the last round has taken effect. Where the plan has a lower bound
+    alone, it is unknown. Without a restore rate it is the likely time, unless the policy requires a rate.
     """
     plan = subject.plan
     if plan.summary.duration_is == "least" or (subject.needs_rate and lacks_rate(plan)):
@@ -50,15 +50,15 @@ def restore_rate(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
 
 
 def pause_per_task(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
-    """Measure how long the worst task stands still in all."""
-    found = subject.plan.pauses
-    too_long = {task_id: total for task_id, total in found.ms.items() if total > number(limit)}
-    last = {pause.task_id: pause.to_ms for pause in found if pause.task_id in too_long} if too_long else {}
+    """Measure the longest pause of a task in all."""
+    pauses = subject.plan.pauses
+    too_long = {task_id: total for task_id, total in pauses.ms.items() if total > number(limit)}
+    last = {pause.task_id: pause.to_ms for pause in pauses if pause.task_id in too_long} if too_long else {}
     offences = (
-        Offence(total, subject.round_at(last[task_id]), task_id, note=_pauses(found.times[task_id]))
+        Offence(total, subject.round_at(last[task_id]), task_id, note=_pauses(pauses.times[task_id]))
         for task_id, total in too_long.items()
     )
-    return Measurement(max(found.ms.values(), default=0), worst_first(offences))
+    return Measurement(max(pauses.ms.values(), default=0), worst_first(offences))
 
 
 def _pauses(times: int) -> str:
@@ -67,24 +67,28 @@ def _pauses(times: int) -> str:
 
 def pause_per_handover(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure the longest single pause."""
-    found = subject.plan.pauses
+    pauses = subject.plan.pauses
     offences = (
         Offence(pause.length_ms, subject.round_at(pause.to_ms), pause.task_id)
-        for pause in (found if found.longest_ms > number(limit) else ())
+        for pause in (pauses if pauses.longest_ms > number(limit) else ())
         if pause.length_ms > number(limit)
     )
-    return Measurement(found.longest_ms, worst_first(offences))
+    return Measurement(pauses.longest_ms, worst_first(offences))
 
 
 def pause_in_all(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
-    """Add up how long all tasks stand still; to blame is the first round by which that is too long."""
-    found = subject.plan.pauses
-    total = sum(found.ms.values())
+    """Add up the pauses of all tasks; to blame is the first round by which the sum is too long."""
+    pauses = subject.plan.pauses
+    total = sum(pauses.ms.values())
     if total <= number(limit):
         return Measurement(total)
-    so_far = accumulate((pause.length_ms for pause in found), initial=0)
+    so_far = accumulate((pause.length_ms for pause in pauses), initial=0)
     ends_ms = next(
-        (pause.to_ms for pause, before in zip(found, so_far, strict=False) if before + pause.length_ms > number(limit)),
+        (
+            pause.to_ms
+            for pause, earlier_ms in zip(pauses, so_far, strict=False)
+            if earlier_ms + pause.length_ms > number(limit)
+        ),
         0,
     )
     return Measurement(total, (Offence(total, subject.round_at(ends_ms)),))
@@ -99,13 +103,13 @@ def paused_at_once(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     for (from_ms, to_ms), tasks in subject.plan.pauses.spans.items():
         changes[from_ms] += tasks
         changes[to_ms] -= tasks
-    paused = 0
+    paused_tasks = 0
     worst = idle = len(subject.plan.pauses.rounds.idle())
     offences = []
     for at_ms in sorted(changes):
-        paused += changes[at_ms]
-        still = max(paused, idle) if at_ms == 0 else paused
-        worst = max(worst, still)
-        if still > number(limit):
-            offences.append(Offence(still, subject.round_at(at_ms)))
+        paused_tasks += changes[at_ms]
+        paused_then = max(paused_tasks, idle) if at_ms == 0 else paused_tasks
+        worst = max(worst, paused_then)
+        if paused_then > number(limit):
+            offences.append(Offence(paused_then, subject.round_at(at_ms)))
     return Measurement(worst, worst_first(offences))

@@ -31,4 +31,6 @@ def part_of(checkup: CheckedPlan, warnings_too: bool, command: Command = str) ->
     ]
     warnings = [Warned(checkup.application_id, note) for note in (*of_rules, *checkup.warnings)]
     commands = Remarks(next=tuple(next_command(checkup))).completed(command).next
-    return check.part_of(WordedPlan(checkup, checkup.answered(warnings_too=warnings_too), warnings, findings, commands))
+    return check.part_of(
+        WordedPlan(checkup, checkup.check_answer(warnings_too=warnings_too), warnings, findings, commands)
+    )

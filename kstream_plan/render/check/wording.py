@@ -119,7 +119,7 @@ def all_figures(checkup: CheckedPlan) -> str:
     limits_pauses = any(finding.rule.startswith(("max_pause_", "max_paused_")) for finding in checkup.findings)
     if checkup.plan.is_of_workers and len(checkup.plan.pauses) and not limits_pauses:
         texts += " (no rule limits that: max_pause_per_task would)"
-    unknown = any(finding.measured is None and finding.offences for finding in checkup.findings)
+    unknown = any(finding.value is None and finding.offences for finding in checkup.findings)
     caveat_texts = [caveat.message for caveat in checkup.caveats if not (unknown and caveat.code == "delay-unknown")]
     return texts + "".join(f" ({message})" for message in caveat_texts)
 
@@ -132,8 +132,8 @@ def _at_worst(plan: Plan, draws: OverDraws) -> Iterator[str]:
     units = {"max_moves": ("moves", "moves"), "max_cold_handovers": ("cold starts", "cold_handovers")}
     if plan.is_of_workers:
         units = {"max_moves": ("moves", "moves"), "max_paused_tasks_at_once": ("at once", "paused_tasks_at_once")}
-    if draws.unsettled:
-        yield f"{draws.unsettled:,} do not settle"
+    if draws.unsettled_draws:
+        yield f"{draws.unsettled_draws:,} do not settle"
     if (worst_ms := draws.worst.get("max_duration")) is not None and worst_ms > by_ms:
         yield f"{'all tasks run after ' if streams else ''}about {duration(worst_ms)}"
     for rule, (unit, figure) in units.items():
@@ -180,7 +180,7 @@ def settled_by(findings: Iterable[Finding], plan: Plan) -> list[str]:
 def _tells_what_else(finding: Finding, plan: Plan) -> Sequence[str]:
     """Return the options that would simulate what was not, or tell whether a plan settles."""
     codes = {note.code for note in plan.warnings}
-    if finding.measured is None and codes.intersection((ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED)):
+    if finding.value is None and codes.intersection((ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED)):
         return ("--set ranges=true",)
     if finding.rule != ALWAYS:
         return ()
@@ -205,7 +205,7 @@ def cure(finding: Finding, plan: Plan) -> tuple[str, ...]:
         for name, value in remedy.settings
     }
     settings = " ".join(f"{name}={value}" for name, value in values.items())
-    figure = figure_text(finding, remedy.measured, plan, says_likely=False)
+    figure = figure_text(finding, remedy.value, plan, says_likely=False)
     effects = [] if finding.kind is Kind.SWITCH else [f"then {figure}"]
     if remedy.lasts_ms is not None and finding.rule != "max_duration":
         verb = "settled in" if remedy.longer_ms is None else "but takes"
@@ -214,7 +214,7 @@ def cure(finding: Finding, plan: Plan) -> tuple[str, ...]:
     is_same = plan.ends("cold_handovers") == remedy.cold
     effects += [f"which does not avoid the {starts}" if is_same else f"with {starts}"] * any(remedy.cold)
     broken_rules = [
-        f"{rule.rule} ({figure_text(rule, rule.measured, plan, says_likely=False)})" for rule in remedy.still_broken
+        f"{rule.rule} ({figure_text(rule, rule.value, plan, says_likely=False)})" for rule in remedy.still_broken
     ]
     effects += [f"still broken: {name_list(broken_rules, 2)}"] if broken_rules else []
     return (settings, *effects)
@@ -233,7 +233,7 @@ def comparison(finding: Finding, plan: Plan, names: Names) -> str:
         case Kind.SWITCH:
             return _switch(finding, plan, names)
         case Kind.GENERATION:
-            return f"{generation(finding.measured or 0)}, not {allowed(finding.allowed, finding)}"
+            return f"{generation(finding.value or 0)}, not {allowed(finding.allowed, finding)}"
         case Kind.DIGEST:
             return f"the plan's input has the digest {names.escape(plan.digest[:12])}, which is not expected"
         case Kind.TAGS:
@@ -241,16 +241,16 @@ def comparison(finding: Finding, plan: Plan, names: Names) -> str:
             if not worst.note:
                 return "over which values of tags the copies end is unknown"
             tag, _, required_value = worst.note.rpartition(": ")
-            amount = measure(finding.kind, worst.measured)
+            amount = measure(finding.kind, worst.value)
             values = f"{amount} of {required_value} values of {names.escape(tag)}"
             return f"at the end, all copies in {values}{_of_draws(finding)}"
     sign = "below" if finding.at_least else "above"
-    return f"{figure_text(finding, finding.measured, plan)}, {sign} the limit of {allowed(finding.allowed, finding)}"
+    return f"{figure_text(finding, finding.value, plan)}, {sign} the limit of {allowed(finding.allowed, finding)}"
 
 
 def _why_unknown(finding: Finding, plan: Plan) -> str:
     """Return why a figure is not known; empty if it is known, or the plan does not say."""
-    if finding.measured is not None or finding.rule not in RULES:
+    if finding.value is not None or finding.rule not in RULES:
         return ""
     rule = RULES[finding.rule]
     return _reason(plan, (*rule.unknown_with, *NOT_PLAYED) if rule.figure else rule.unknown_with)
@@ -273,22 +273,22 @@ def _switch(finding: Finding, plan: Plan, names: Names) -> str:
 
 
 def _does_not_settle(finding: Finding, plan: Plan) -> str:
-    if finding.measured is None and not plan.tells_ends:
+    if finding.value is None and not plan.tells_ends:
         return f"whether the plan always settles is unknown: {_reason(plan, NOT_PLAYED)}"
-    if finding.measured is None:
+    if finding.value is None:
         return f"whether the plan settles is unknown: {_reason(plan, RULES['must_settle'].unknown_with)}"
     if finding.worst_of is not None:
         return f"not all of {finding.worst_of:,} random simulations settle"
-    if finding.between is not None:
+    if finding.value_range is not None:
         return "the plan may not settle: that depends on what is unknown"
     return f"the plan does not settle ({plan.verdict.kind})"
 
 
 def _of_draws(finding: Finding) -> str:
     draws = "" if finding.worst_of is None else f", the worst of {finding.worst_of:,} random simulations"
-    if finding.between is None:
+    if finding.value_range is None:
         return draws
-    low, high = (measure(finding.kind, end) for end in finding.between)
+    low, high = (measure(finding.kind, end) for end in finding.value_range)
     return f"{draws}, the worst end of what is unknown ({low} to {high})"
 
 
@@ -313,7 +313,7 @@ def _kept_plan(finding: Finding, plan: Plan) -> str:
         return "kept"
     sign = "as required" if finding.kind is Kind.GENERATION else "at least" if finding.at_least else "within"
     detail = f": {_figures(finding)}" if finding.figures else ""
-    figure = figure_text(finding, finding.measured, plan)
+    figure = figure_text(finding, finding.value, plan)
     return f"{figure}, {sign} {allowed(finding.allowed, finding)}{detail}{_of_draws(finding)}"
 
 
@@ -352,10 +352,14 @@ def _circumstances(finding: Finding, plan: Plan, names: Names) -> list[str]:
         parts += filter(None, [_why_unknown(finding, plan), _of_draws(finding).removeprefix(", ")])
     parts += [f"reason: {names.escape_message(finding.limit.reason)}"] if finding.limit.reason else []
     if finding.waiver is not None:
-        parts.append(f"waived until {finding.waiver.until}: {names.escape_message(finding.waiver.reason)}")
+        parts.append(f"waived until {finding.waiver.last_day}: {names.escape_message(finding.waiver.reason)}")
     elif finding.expired is not None:
-        parts.append(f"the waiver ran out on {finding.expired.until}: {names.escape_message(finding.expired.reason)}")
-    parts += [f"before: {figure_text(finding, finding.before, plan)}"] if finding.kept_before is not None else []
+        parts.append(
+            f"the waiver ran out on {finding.expired.last_day}: {names.escape_message(finding.expired.reason)}"
+        )
+    parts += (
+        [f"before: {figure_text(finding, finding.baseline_value, plan)}"] if finding.kept_before is not None else []
+    )
     return parts
 
 

@@ -37,7 +37,7 @@ _MOST_NAMED = 3
 def check_page(checkup: CheckedPlan, *, verbose: bool = False, warnings_too: bool = False) -> Page:
     """Return the page of one plan; ``verbose`` lists kept rules as well, ``warnings_too``: warnings fail the check."""
     names = Names(checkup.plan.group)
-    answer = checkup.answered(warnings_too=warnings_too)
+    answer = checkup.check_answer(warnings_too=warnings_too)
     return Page(
         title=f"{names.escape(checkup.application_id)}: {wording.members_text(checkup.plan)}",
         tone=answer_tone(answer),
@@ -54,18 +54,18 @@ def _sentence(checkup: CheckedPlan, answer: Answer, *, warnings_too: bool) -> st
     """Return which rules are broken or unknown: those that count for the answer first."""
     if any(finding.invariant for finding in checkup.findings):
         return "The plan contradicts itself, so nothing that it says counts."
-    violations, mild_violations = checkup.of(Status.ERROR), checkup.of(Status.WARNING)
+    violations, mild_violations = checkup.findings_of(Status.ERROR), checkup.findings_of(Status.WARNING)
     if warnings_too:
         violations, mild_violations = (*violations, *mild_violations), ()
-    rules = len(checkup.findings) - len(checkup.of(Status.NOT_APPLICABLE))
-    waivers = len(checkup.of(Status.WAIVED))
+    rules = len(checkup.findings) - len(checkup.findings_of(Status.NOT_APPLICABLE))
+    waivers = len(checkup.findings_of(Status.WAIVED))
     parts = list[str]()
     if not violations:
         parts += _nothing_broken(checkup, mild_violations, rules - waivers, warnings_too=warnings_too)
     parts += _violations(violations, lambda number: _of_rules(number, rules))
     parts += wording.would_tell((*violations, *mild_violations), checkup.plan)
     parts += _violations(mild_violations, lambda number: f"{count(number, 'rule')} of level warning {is_are(number)}")
-    if answer is not Answer.NO and any(finding.likely for finding in checkup.of(Status.PASSED)):
+    if answer is not Answer.NO and any(finding.likely for finding in checkup.findings_of(Status.PASSED)):
         parts.append(
             "max_duration is kept if copies are caught up at the next probe; only --restore-rate would prove that."
         )
@@ -83,7 +83,9 @@ def _nothing_broken(
     if mild_violations:
         yield "No rule of level error is broken."
     elif rules == 1:
-        no_others = "" if checkup.of(Status.WAIVED) else ": no policy has a rule for this application (--policy)"
+        no_others = (
+            "" if checkup.findings_of(Status.WAIVED) else ": no policy has a rule for this application (--policy)"
+        )
         yield f"Only {ALWAYS} is checked, and kept{no_others}." if always else "The rule is kept."
     else:
         yield f"All {rules:,} rules are kept{always}."
@@ -91,7 +93,7 @@ def _nothing_broken(
 
 def _always(checkup: CheckedPlan) -> str:
     """Return which of the rules that are kept stands in every policy, written or not."""
-    is_kept = any(finding.rule == ALWAYS for finding in checkup.of(Status.PASSED))
+    is_kept = any(finding.rule == ALWAYS for finding in checkup.findings_of(Status.PASSED))
     return f" ({ALWAYS} is in every policy)" if is_kept else ""
 
 
@@ -118,7 +120,7 @@ def _facts(checkup: CheckedPlan) -> Iterator[Fact]:
 
 def _tables(checkup: CheckedPlan, names: Names, *, verbose: bool) -> Iterator[Table]:
     findings = [finding for finding in checkup.findings if verbose or finding.status is not Status.PASSED]
-    passes = len(checkup.of(Status.PASSED))
+    passes = len(checkup.findings_of(Status.PASSED))
     rest = [f"{count(passes, 'more rule')} kept{_always(checkup)}"] if passes and not verbose else []
     is_cut = bool(rest) or any(len(finding.tasks) > wording.MOST_NAMED for finding in findings)
     if not findings:
@@ -154,7 +156,7 @@ def _row(finding: Finding, checkup: CheckedPlan, names: Names) -> Row:
         words = f"{wording.comparison(finding, plan, names)}{tasks}" if finding.offences else "kept"
         texts = [names.escape(finding.worst_tag), wording.allowed(finding.allowed, finding), words]
     else:
-        figure = wording.figure_text(finding, finding.measured, plan, says_likely=False)  # the panel does
+        figure = wording.figure_text(finding, finding.value, plan, says_likely=False)  # the panel does
         texts = [figure, wording.allowed(finding.allowed, finding), wording.place_text(finding, plan, names)]
     return text_row(text_cell(mark, tone), names.escape(finding.rule), *texts)
 

@@ -118,9 +118,9 @@ def rebalances_fact(view: PlanView) -> Fact:
 def _trigger_text(activity: Activity, view: PlanView) -> str:
     """Return what started a rebalance, and whether members come or go in a follow-up."""
     word = trigger_word(activity, of_workers=view.plan.is_of_workers)
-    joins = "joins" if activity.joined else "leaves" if activity.left else ""
-    if word == "leave" and activity.left and view.simulation is not None:
-        return view.simulation.silent.get(activity.left[0], word)
+    joins = "joins" if activity.joined_ids else "leaves" if activity.left_ids else ""
+    if word == "leave" and activity.left_ids and view.simulation is not None:
+        return view.simulation.silent.get(activity.left_ids[0], word)
     return f"{word} with {joins}" if joins and activity.rounds[0].trigger is Trigger.FOLLOW_UP else word
 
 

@@ -101,13 +101,15 @@ def _activity_row(activity: Activity, view: PlanView, pauses: dict[int, int]) ->
 
 
 def _not_all_ready(activity: Activity) -> bool:
-    return activity.ready < activity.expected
+    return activity.ready_warmups < activity.probed_warmups
 
 
 def rebalance_name(activity: Activity, view: PlanView) -> str:
     """Return what started a rebalance, and who comes and goes: ``probe 3``, ``i4, i5 join``."""
     if activity.probe is not None:
-        ready = f", {activity.ready:,} of {activity.expected:,} caught up" if _not_all_ready(activity) else ""
+        ready = (
+            f", {activity.ready_warmups:,} of {activity.probed_warmups:,} caught up" if _not_all_ready(activity) else ""
+        )
         return "; ".join([f"probe {activity.probe:,}{ready}", *_members(activity, view)])
     trigger, members = activity.rounds[0].trigger, _members(activity, view)
     if trigger in (Trigger.JOIN, Trigger.LEAVE) and members and not activity.resized:
@@ -127,9 +129,9 @@ def trigger_word(activity: Activity, *, of_workers: bool) -> str:
 
 def _members(activity: Activity, view: PlanView) -> list[str]:
     """Return who joins, or returns, and who has gone, and how."""
-    departures = [process_id for process_id in activity.left if process_id not in activity.joined]
+    departures = [process_id for process_id in activity.left_ids if process_id not in activity.joined_ids]
     silent = {} if view.simulation is None else view.simulation.silent
-    ids_of = {"return" if only_return(activity) else "join": activity.joined}
+    ids_of = {"return" if only_return(activity) else "join": activity.joined_ids}
     for process_id in departures:
         ids_of.setdefault(silent.get(process_id, "leave"), []).append(process_id)
     past = {"crash": "crashed", "stop": "stopped"}

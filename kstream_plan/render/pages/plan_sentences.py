@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kstream_plan.plans.cold_causes import cold_sentences, still_restoring
 from kstream_plan.plans.note_codes import BACK_BEFORE_FENCED
-from kstream_plan.plans.plan import ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED, Left, shorter_than
+from kstream_plan.plans.plan import ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED, RemainingWork, shorter_than
 from kstream_plan.plans.targets import without_target
 from kstream_plan.plans.verdict import CauseCode
 from kstream_plan.render.page import as_sentence
@@ -115,20 +115,20 @@ def cause_text(view: PlanView) -> str:
 def _what_is_left(view: PlanView) -> str:
     """Return how much is left of a plan that reached the limit of its rounds, after a blank."""
     plan = view.plan
-    if plan.left is None:
+    if plan.remaining_work is None:
         return ""
     whole = f"The whole plan needs about {plan.rounds_in_all:,} rebalances (--set max.rounds)."
-    return f" {left_sentence(plan.left)} {whole}{_sooner(view, plan.left)}"
+    return f" {left_sentence(plan.remaining_work)} {whole}{_sooner(view, plan.remaining_work)}"
 
 
-def left_sentence(remaining_work: Left) -> str:
+def left_sentence(remaining_work: RemainingWork) -> str:
     """Return how many tasks still have to move, and about how long that takes."""
     verb = "has" if remaining_work.tasks == 1 else "have"
     tasks = f"{count(remaining_work.tasks, 'task')} {verb} still to move, {remaining_work.at_once:,} at a time"
     return f"{tasks}: about {count(remaining_work.probes, 'probe')} ({duration(remaining_work.time_ms)})."
 
 
-def _sooner(view: PlanView, remaining_work: Left) -> str:
+def _sooner(view: PlanView, remaining_work: RemainingWork) -> str:
     shorter = shorter_than(remaining_work, view.plan.config)
     if shorter is None:
         return ""

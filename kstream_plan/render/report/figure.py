@@ -171,7 +171,7 @@ def _course_row(
     room, base = height - strip - 7, height - strip - 4
     cold = [x_of(at_ms, axis) for at_ms in course.cold_ms]
     shapes = _visible(
-        Shape("there", _spans(course.there, axis, base - room, room)),
+        Shape("there", _spans(course.member_spans, axis, base - room, room)),
         Shape("runs", _area(course.runs, axis, base, room, most)),
         Shape("unsure", _area(course.unsure, axis, base, room, most)),
         Shape("restores", _area(course.restores, axis, base, room, most)),
@@ -179,8 +179,8 @@ def _course_row(
         Shape("cold", "".join(f"M{x} {base - room}v{room}" for x in dict.fromkeys(cold))),
     )
     first, last = course.runs[0].number, course.runs[-1].number
-    is_absent = [all(begin > axis.from_ms for begin, _ in course.there)]
-    is_absent.append(all(end < axis.to_ms for _, end in course.there))
+    is_absent = [all(begin > axis.from_ms for begin, _ in course.member_spans)]
+    is_absent.append(all(end < axis.to_ms for _, end in course.member_spans))
     ends = ["–" if absent else f"{number:,}" for absent, number in zip(is_absent, (first, last), strict=True)]
     sums_up = arrow(*ends)
     warmups = _highest(course.warms_up)

@@ -103,7 +103,7 @@ def test_who_should_have_been_fenced_before_is_waited_for_and_nobody_knows_how_l
 
 def test_check_holds_it_against_the_group_that_it_waits() -> None:
     checked = check_plan(play(waiting(_TWO_MINUTES_AGO)), Standard(Policy(), _NOW))
-    (finding,) = checked.of(Status.ERROR)
+    (finding,) = checked.findings_of(Status.ERROR)
     assert finding.rule == "must_settle"
 
 

@@ -69,8 +69,8 @@ def test_the_schema_describes_every_step() -> None:
 def test_replaying_the_steps_gives_every_rounds_outcome(name: str) -> None:
     plan = plan_cases.case(name)
     outcomes = list(replay(plan.group, plan.initial, [rnd.steps for rnd in plan.rounds]))
-    assert [outcome.assigned for outcome in outcomes] == [rnd.assigned for rnd in plan.rounds]
-    assert [outcome.decided for outcome in outcomes] == [rnd.decided for rnd in plan.rounds]
+    assert [outcome.assignment for outcome in outcomes] == [rnd.assigned for rnd in plan.rounds]
+    assert [outcome.decision for outcome in outcomes] == [rnd.decided for rnd in plan.rounds]
 
 
 @pytest.mark.parametrize("protocol", ["eager", "mixed"])

@@ -88,7 +88,7 @@ def test_one_of_another_version_is_read_and_its_ends_are_unknown(
     read = _read(document)
     assert [note.code for note in read.warnings].count(ENDS_NOT_SAVED) == 1
     checked = check_plan(read, Standard(LIMITS, NOW))
-    assert all(found.offences and found.measured is None for found in checked.findings)
+    assert all(found.offences and found.value is None for found in checked.findings)
     again = _read(json.loads(plan_json(read)))
     assert again == read, "saving it again does not make its ends known"
 

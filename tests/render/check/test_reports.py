@@ -189,7 +189,7 @@ def test_the_first_words_agree_with_the_answer(unknown: bool) -> None:
     """A rule of level warning counts only where warnings do; else it stands behind what does."""
     checked = _broken_alone().plans[0]
     (broken,) = checked.findings
-    mild = replace(broken, limit=replace(broken.limit, level=Level.WARNING), unknown=unknown, measured=None)
+    mild = replace(broken, limit=replace(broken.limit, level=Level.WARNING), unknown=unknown, value=None)
     checked = replace(checked, findings=(mild,))
     page = check_page(checked)
     assert page.answer is Answer.YES

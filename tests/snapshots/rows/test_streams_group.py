@@ -16,7 +16,7 @@ from kstream_plan.policy.check import check_all, check_plan
 from kstream_plan.policy.findings import Standard, Status
 from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.policy.rules import RULES, MeasuredPlan
-from kstream_plan.policy.rules.over_draws import measured
+from kstream_plan.policy.rules.over_draws import measure_rules
 from kstream_plan.render.check.table import table_report
 from kstream_plan.simulation.one_plan import plan_checked
 from tests.helpers.streams_rows import row, snapshot
@@ -161,10 +161,10 @@ def test_what_is_unknown_of_a_group_that_contradicts_itself_is_told_rule_by_rule
 
 def test_other_draws_make_nothing_known_of_a_group_that_contradicts_itself() -> None:
     result = plan_checked(group(held("0_0", target={"active": ["0_0", "0_1"]}), _WELL))
-    draws = OverDraws(worst={**measured(result), "distinct_tag_values zone": 2}, number=3, unsettled=0)
+    draws = OverDraws(worst={**measure_rules(result), "distinct_tag_values zone": 2}, number=3, unsettled_draws=0)
     limits = Policy({name: Limit(value) for name, value in _OF_THE_END.items()})
     found = check_plan(result, Standard(limits, _NOW), draws=draws)
-    answers = {(one.status, one.measured) for one in found.findings if one.rule in _OF_THE_END}
+    answers = {(one.status, one.value) for one in found.findings if one.rule in _OF_THE_END}
     assert answers == {(Status.ERROR, None)}
 
 
