@@ -37,10 +37,13 @@ class OutsideEvents:
 
     def regroup(self, group: Group) -> None:
         """Go on with other members (the tasks are the same)."""
-        moved = moved_rates(self.rates, self.group, group)
-        given = {group.instance_index[of]: r for of, r in self._restore_of.items() if of in group.instance_index}
-        rates = replace(moved, restore_of=given)
-        self.group, self.rates = group, self.rates if self.rates == rates else rates  # who knows them by sight goes on
+        restore_of = {
+            group.instance_index[process_id]: r
+            for process_id, r in self._restore_of.items()
+            if process_id in group.instance_index
+        }
+        rates = replace(moved_rates(self.rates, self.group, group), restore_of=restore_of)
+        self.group, self.rates = group, self.rates if self.rates == rates else rates  # the same object, if equal
 
     def next_change_ms(self) -> int | None:
         """When the members or settings change next; ``None``: never again."""
@@ -90,7 +93,7 @@ class OutsideEvents:
     def steady(self, from_ms: int, to_ms: int) -> bool:
         """Tell whether all run, and restore at the same rates, through this time."""
         changes = any(isinstance(pace, RestoreRate) and from_ms < pace.at_ms < to_ms for pace in self.paces)
-        return not changes and not any(one.from_ms < to_ms and one.to_ms > from_ms for one in self.outages)
+        return not changes and not any(outage.from_ms < to_ms and outage.to_ms > from_ms for outage in self.outages)
 
     def paced(self, from_ms: int, to_ms: int) -> bool:
         """Tell whether anything about the pace changes within this time."""
@@ -119,12 +122,12 @@ class OutsideEvents:
             else:
                 self._change_pace(pace)
         index = self.group.instance_index
-        stopped = frozenset(
+        stopped_instances = frozenset(
             index[outage.process_id]
             for outage in self.outages
             if outage.from_ms <= start_ms < outage.to_ms and outage.process_id in index
         )
-        return Span(self.rates, end_ms - start_ms, stopped, burst)
+        return Span(self.rates, end_ms - start_ms, stopped_instances, burst)
 
     def _change_pace(self, pace: ProduceRate | RestoreRate) -> None:
         rate = pace.per_second

@@ -117,7 +117,7 @@ def draws(
     simulate = partial(_outcome, snapshot, scenario, options)
     deadline = None if within_ms is None else time.monotonic() + within_ms / 1000
     outcomes: list[Outcome] = []
-    for outcome in side_by_side.each(simulate, number):
+    for outcome in side_by_side.run_each(simulate, number):
         outcomes.append(outcome)
         on_draw(len(outcomes), number)
         if deadline is not None and time.monotonic() >= deadline:
@@ -171,7 +171,7 @@ def by_chance_ms(outcomes: Sequence[Outcome]) -> int:
 
 def _outcome(snapshot: Snapshot, scenario: Scenario, options: PlanOptions, draw: int) -> Outcome:
     scenario, options = drawn(scenario, snapshot.state.group, draw), replace(options, floor=False)
-    result = plan(snapshot, design_of(snapshot, options), options, scenario=scenario, shown=False)
+    result = plan(snapshot, design_of(snapshot, options), options, scenario=scenario, is_shown=False)
     return _outcome_of(result, measured(result))
 
 

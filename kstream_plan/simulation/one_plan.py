@@ -78,7 +78,9 @@ def case_of(snapshot: Snapshot, options: PlanOptions, scenario: Scenario) -> Cas
         KeyError: no such design.
         ScenarioError: the scenario does not fit the group.
     """
-    return Case.of(as_assigned(snapshot, options), design_of(snapshot, options), options.of_one_play(), scenario)
+    return Case.from_snapshot(
+        as_assigned(snapshot, options), design_of(snapshot, options), options.of_one_play(), scenario
+    )
 
 
 def as_assigned(snapshot: Snapshot, options: PlanOptions) -> Snapshot:

@@ -40,7 +40,7 @@ def processors() -> int:
 def in_processes(play: Callable[[int], _Played], number: int, workers: int) -> Iterator[_Played]:
     """Yield what comes of 0 to ``number`` - 1 in their order, played by so many processes, of which this is one."""
     with SideBySide(workers) as side_by_side:
-        yield from side_by_side.each(play, number)
+        yield from side_by_side.run_each(play, number)
 
 
 class SideBySide(AbstractContextManager["SideBySide"]):
@@ -70,13 +70,13 @@ class SideBySide(AbstractContextManager["SideBySide"]):
         if plays and not any(begun) and self._plays_in_vain:
             self._end()  # it would be in the way
         rest = [play for play, item in zip(plays, begun, strict=True) if item is None]
-        come = iter([*self.each(partial(_one_of, tuple(rest)), len(rest))])
+        come = iter([*self.run_each(partial(_one_of, tuple(rest)), len(rest))])
         return [
             next(come) if item is None else item.shared.come(item.plays.index(play))
             for play, item in zip(plays, begun, strict=True)
         ]
 
-    def each(self, play: Callable[[int], _Played], number: int) -> Iterator[_Played]:
+    def run_each(self, play: Callable[[int], _Played], number: int) -> Iterator[_Played]:
         """Yield what comes of 0 to ``number`` - 1 in their order; who asks for no more of it ends the others."""
         if self._workers < 2 or number < 2:
             yield from map(play, range(number))

@@ -11,7 +11,7 @@ from typing import Literal
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.planner.case import rebalances_until_ms
-from kstream_plan.planner.checked import checked
+from kstream_plan.planner.checked import check_invariants
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import HandOver, Plan, PlayedSoFar, Promote
 from kstream_plan.plans.plan import NOT_PLAYED, RATES_WOULD_TELL
@@ -238,7 +238,7 @@ class SafePause:
         if closes_wait is not None:
             options = replace(options, closes_wait=closes_wait)
         made = plan(self._snapshot, options, scenario=drawn_scenario, enough=watch)
-        return checked(made) if check and not (watch and watch.unsafe) else made
+        return check_invariants(made) if check and not (watch and watch.unsafe) else made
 
 
 class _Watch:

@@ -26,7 +26,7 @@ def _played(seed: int) -> tuple[Case, Plan] | None:
     options = PlanOptions(max_rounds=150)
     try:
         item = None if scenario is None else drawn(scenario, snapshot.state.group, 0)
-        case = Case.of(snapshot, design_of(snapshot, options), options, item)
+        case = Case.from_snapshot(snapshot, design_of(snapshot, options), options, item)
         return case, one_play(case).plan
     except ScenarioError:
         return None
@@ -45,5 +45,5 @@ def test_figures_are_those_of_the_plan(part: int) -> None:
 
 def test_nobody_counts_how_even_the_load_is_for_figures() -> None:
     case, result = next(plan for seed in range(GROUPS) if (plan := _played(seed)) is not None and plan[1].rounds)
-    assert {rnd.balance for rnd in in_figures(case).played.rounds} == {NOT_COUNTED}
+    assert {rnd.balance for rnd in in_figures(case).run.rounds} == {NOT_COUNTED}
     assert NOT_COUNTED not in {rnd.balance for rnd in result.rounds}

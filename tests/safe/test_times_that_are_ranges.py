@@ -87,7 +87,7 @@ class TestMembersExpireOneByOne:
         crash = Stop(at_ms=0, process_ids=("a",), crash=True)
         members = [_instance("a", 1), _instance("b", 2)]
         for noticed in ("one-by-one", "reversed"):
-            found = timeline(members, AssignmentConfig(), (crash,), noticed=noticed)
+            found = timeline(members, AssignmentConfig(), (crash,), notice_timing=noticed)
             assert [change.at_ms for change in found.changes] == [45_000]
 
 
@@ -110,7 +110,7 @@ def test_every_member_expires_within_an_interval_of_the_session(
     config = AssignmentConfig(session_timeout_ms=session_ms, heartbeat_interval_ms=heartbeat_ms)
     stop = Stop(at_ms=at_ms, process_ids=tuple(item.process_id for item in stopped), crash=is_crash)
     for noticed in ("early", "likely", "late", "one-by-one", "reversed"):
-        found = timeline([*stopped, _instance("b", 1)], config, (stop,), noticed=noticed)
+        found = timeline([*stopped, _instance("b", 1)], config, (stop,), notice_timing=noticed)
         earliest_ms, latest_ms = at_ms + session_ms - heartbeat_ms, at_ms + session_ms
         if noticed == "late":
             latest_ms += heartbeat_ms
@@ -302,7 +302,7 @@ def test_a_static_member_that_is_back_has_all_its_threads(back_ms: int, threads:
     """Threads of it may have expired by then; they join again."""
     members = [_instance("a", threads), _instance("b", 1)]
     events = (Stop(at_ms=0, process_ids=("a",), crash=True), Return(at_ms=back_ms, process_ids=("a",), static=True))
-    found = timeline(members, AssignmentConfig(), events, noticed="reversed" if is_reversed else "one-by-one")
+    found = timeline(members, AssignmentConfig(), events, notice_timing="reversed" if is_reversed else "one-by-one")
     last = found.changes[-1].members if found.changes else tuple(members)
     assert {instance.process_id: instance.capacity for instance in last} == {"a": threads, "b": 1}
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 from kstream_plan.documents.codec import WrongValueError
 from kstream_plan.documents.plan.starts import wrong_starts
 from kstream_plan.model import Group, Target
-from kstream_plan.planner.summarize import kept, least_moves, summarize
+from kstream_plan.planner.summarize import least_moves, still_configured, summarize
 from kstream_plan.plans import Balance, Phase, Plan, Summary, Trigger
 from kstream_plan.plans.balance import balances, initial_balance
 from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
@@ -176,7 +176,7 @@ def _check_balance(given: Balance, said: Balance, plan: Plan, *keys: str) -> Non
 def _summary(plan: Plan) -> Summary:
     """Return what the summary has to be; what hangs on rates or on the design, no round tells."""
     said, group = plan.summary, plan.group
-    moves = least_moves(group, kept(group, plan.initial, plan.rounds), _present(plan), _target(plan))
+    moves = least_moves(group, still_configured(group, plan.initial, plan.rounds), _present(plan), _target(plan))
     given = summarize(
         group,
         plan.initial,
