@@ -187,7 +187,7 @@ BOUNCE = document(
         ),
     ),
     ways=at(
-        lambda bounces: [_Played(way, way is bounces.best_safe, bounces.safety_of(way)) for way in bounces.played],
+        lambda bounces: [_Played(way, way is bounces.best_safe, bounces.safety_of(way)) for way in bounces.ways],
         "The ways, as they were simulated.",
         list_of(_PLAYED, 1),
     ),

@@ -167,7 +167,7 @@ def safe_to_stop(snapshot: Snapshot, question: Question) -> Held:
     for start in now.unknown:
         unknown.setdefault(start.evidence.words, []).append(str(start.task_id))
     reasons += [f"{_copies_of(tasks)}: {words}" for words, tasks in unknown.items()]
-    return Held(now.answer, (*reasons, *_messages([*now.over, *now.doubts])))
+    return Held(now.answer, (*reasons, *_messages([*now.moment_doubts, *now.doubts])))
 
 
 def _messages(notes: Sequence[Note]) -> tuple[str, ...]:

@@ -38,35 +38,35 @@ class Aftermath(NamedTuple):
     left_alone: int
 
 
-def aftermath(plan: Plan, gone: Collection[str], from_ms: int = 0) -> Aftermath:
-    """Return what follows when the instances in ``gone`` stop at ``from_ms`` of the ``plan``."""
-    held = held_before(plan, from_ms)
-    own, cold = _ran_by(plan, gone, held), set[WorkId]()
+def aftermath(plan: Plan, stopped_ids: Collection[str], from_ms: int = 0) -> Aftermath:
+    """Return what follows when the instances in ``stopped_ids`` stop at ``from_ms`` of the ``plan``."""
+    holdings = held_before(plan, from_ms)
+    own_tasks, cold = _ran_by(plan, stopped_ids, holdings), set[WorkId]()
     noticed_ms = dict[str, int]()
     for rnd in plan.rounds:
         if rnd.at_ms < from_ms:
             continue
         for step in rnd.single_steps:
-            if isinstance(step, MemberLeft) and step.process_id in gone:
+            if isinstance(step, MemberLeft) and step.process_id in stopped_ids:
                 noticed_ms[step.process_id] = rnd.at_ms - from_ms
-            elif isinstance(step, HandOver | Promote) and not step.caught_up and step.task_id not in own:
+            elif isinstance(step, HandOver | Promote) and not step.caught_up and step.task_id not in own_tasks:
                 cold.add(step.task_id)
-    paused = {task: length_ms for task, length_ms in _paused_from(plan, from_ms).items() if task not in own}
-    left = [load for process_id, load in at_the_end(plan) if process_id not in gone]
+    pauses_ms = {task: length_ms for task, length_ms in _paused_from(plan, from_ms).items() if task not in own_tasks}
+    loads = [load for process_id, load in at_the_end(plan) if process_id not in stopped_ids]
     return Aftermath(
-        noticed_ms=max(noticed_ms.values()) if noticed_ms.keys() >= set(gone) else None,
+        noticed_ms=max(noticed_ms.values()) if noticed_ms.keys() >= set(stopped_ids) else None,
         others_cold=len(cold),
-        others_paused=len(paused),
-        others_longest_ms=max(paused.values(), default=0),
+        others_paused=len(pauses_ms),
+        others_longest_ms=max(pauses_ms.values(), default=0),
         others_longest_is="floor" if plan.pauses_are_least and cold else "estimate",
         rebalances=sum(rnd.at_ms >= from_ms for rnd in plan.rounds),
         duration_ms=max(plan.summary.duration_ms - from_ms, 0),
         busiest=busiest(plan, from_ms),
-        instances=len(left),
-        least=min(left, default=0),
-        most=max(left, default=0),
-        without_standby=(_without_standby(plan, held), _without_standby(plan, plan.final)),
-        left_alone=_left_alone(plan, gone, held),
+        instances=len(loads),
+        least=min(loads, default=0),
+        most=max(loads, default=0),
+        without_standby=(_without_standby(plan, holdings), _without_standby(plan, plan.final)),
+        left_alone=_left_alone(plan, stopped_ids, holdings),
     )
 
 
@@ -79,28 +79,30 @@ def _paused_from(plan: Plan, from_ms: int) -> Mapping[WorkId, int]:
     """Return how long each task is paused that goes on after a time, all of such a pause."""
     if from_ms <= 0:
         return plan.pauses.ms
-    paused = Counter[WorkId]()
+    pauses_ms = Counter[WorkId]()
     for pause in plan.pauses:
         if pause.to_ms > from_ms:
-            paused[pause.task_id] += pause.length_ms
-    return paused
+            pauses_ms[pause.task_id] += pause.length_ms
+    return pauses_ms
 
 
-def _ran_by(plan: Plan, process_ids: Iterable[str], held: Sequence[Holding]) -> set[WorkId]:
+def _ran_by(plan: Plan, process_ids: Iterable[str], holdings: Sequence[Holding]) -> set[WorkId]:
     group = plan.group
-    consumers = (consumer for one in process_ids for consumer in group.consumers_of[group.instance_index[one]])
-    return {group.tasks[task].task_id for consumer in consumers for task in held[consumer].active}
+    consumers = (
+        consumer for process_id in process_ids for consumer in group.consumers_of[group.instance_index[process_id]]
+    )
+    return {group.tasks[task].task_id for consumer in consumers for task in holdings[consumer].active}
 
 
 def _without_standby(plan: Plan, holdings: Sequence[Holding]) -> int:
-    return len(set(plan.group.stateful).difference(*(held.standby for held in holdings)))
+    return len(set(plan.group.stateful).difference(*(holding.standby for holding in holdings)))
 
 
-def _left_alone(plan: Plan, gone: Collection[str], holdings: Sequence[Holding]) -> int:
+def _left_alone(plan: Plan, stopped_ids: Collection[str], holdings: Sequence[Holding]) -> int:
     """Return of how many stateful tasks all copies but one are on the instances that go."""
     group, holders = plan.group, defaultdict[int, set[str]](set)
-    for consumer, held in enumerate(holdings):
-        for task in (*held.active, *held.standby):
+    for consumer, holding in enumerate(holdings):
+        for task in (*holding.active, *holding.standby):
             holders[task].add(group.instances[group.instance_of[consumer]].process_id)
     stateful = (holders[task] for task in group.stateful)
-    return sum(len(item) > 1 and len(item.difference(gone)) == 1 for item in stateful)
+    return sum(len(item) > 1 and len(item.difference(stopped_ids)) == 1 for item in stateful)

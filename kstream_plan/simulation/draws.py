@@ -22,7 +22,7 @@ from kstream_plan.plans.simulated import Draws, Figures, Range, ends_of, figures
 from kstream_plan.plans.stops import Stops, stops_of
 from kstream_plan.policy.rules.over_draws import measured, worst
 from kstream_plan.simulation import processes
-from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import design_of
 
 #: draws done, draws in all
@@ -47,11 +47,11 @@ class Outcome(NamedTuple):
     ``least`` and ``most`` are the ends of the figures that hang on what nobody knows; ``warnings`` are its plan's.
     """
 
-    settled: bool
+    settles: bool
     figures: Figures
     least: Figures
     most: Figures
-    measured: Mapping[str, int | None]
+    measures: Mapping[str, int | None]
     stops: Stops
     summary: Summary
     warnings: tuple[Note, ...] = ()
@@ -108,7 +108,7 @@ def draws(
     number: int,
     side_by_side: SideBySide = in_turn,
     within_ms: int | None = None,
-    on_draw: OnDraw = lambda _done, _all: None,
+    on_draw: OnDraw = lambda _number, _total: None,
 ) -> tuple[Outcome, ...]:
     """Simulate draws 0 to ``number`` - 1, fewer if ``within_ms`` is over before (then how many depends on the machine).
 
@@ -126,41 +126,41 @@ def draws(
 
 
 def shown_draw(
-    play: Callable[[PlanOptions], Plan], options: PlanOptions, found: Draws, outcomes: Sequence[Outcome]
+    play: Callable[[PlanOptions], Plan], options: PlanOptions, all_draws: Draws, outcomes: Sequence[Outcome]
 ) -> tuple[Plan, Draws]:
     """Return the plan of the draw that is shown, and the ranges of all of them.
 
     What else may come of a draw is known since it was drawn, and not played again; where it was not, it is played if
     ``options`` ask for ``long_ranges``. Where it is not known of one of them, the plan says so.
     """
-    item, unplayed = outcomes[found.shown], [one for one in outcomes if _is_unplayed(one)]
+    item, unplayed = outcomes[all_draws.shown], [outcome for outcome in outcomes if _is_unplayed(outcome)]
     if options.long_ranges and _is_unplayed(item):
         result = play(options)
-        shown = _outcome_of(result, measured(result))
-        found = together([*outcomes[: found.shown], shown, *outcomes[found.shown + 1 :]])
+        shown_outcome = _outcome_of(result, measured(result))
+        all_draws = summarize_draws([*outcomes[: all_draws.shown], shown_outcome, *outcomes[all_draws.shown + 1 :]])
     else:
         result = play(replace(options, ranges=False))
         result = replace(result, summary=replace(result.summary, ranges=item.summary.ranges), warnings=item.warnings)
     if unplayed and result.tells_ends:
-        result = replace(result, warnings=(*result.warnings, _others_not_played(found)))
-    return result, found
+        result = replace(result, warnings=(*result.warnings, _others_not_played(all_draws)))
+    return result, all_draws
 
 
 def _is_unplayed(outcome: Outcome) -> bool:
     return any(note.code == ENDS_NOT_PLAYED for note in outcome.warnings)
 
 
-def _others_not_played(found: Draws) -> Note:
+def _others_not_played(all_draws: Draws) -> Note:
     message = (
         "What is unknown was varied in the shown simulation only: the others may take longer, have more cold starts, "
-        f"or not settle (--set ranges=true --set draws={found.number} varies it in all)"
+        f"or not settle (--set ranges=true --set draws={all_draws.number} varies it in all)"
     )
     return Note(ENDS_OF_OTHERS_NOT_PLAYED, message)
 
 
 def one_draw(plan: Plan) -> Draws:
     """Return the ranges of a single draw."""
-    return together([_outcome_of(plan, {})])
+    return summarize_draws([_outcome_of(plan, {})])
 
 
 def by_chance_ms(outcomes: Sequence[Outcome]) -> int:
@@ -170,7 +170,7 @@ def by_chance_ms(outcomes: Sequence[Outcome]) -> int:
 
 
 def _outcome(snapshot: Snapshot, scenario: Scenario, options: PlanOptions, draw: int) -> Outcome:
-    scenario, options = drawn(scenario, snapshot.state.group, draw), replace(options, floor=False)
+    scenario, options = with_random_ids(scenario, snapshot.state.group, draw), replace(options, floor=False)
     result = plan(snapshot, design_of(snapshot, options), options, scenario=scenario, is_shown=False)
     return _outcome_of(result, measured(result))
 
@@ -186,7 +186,7 @@ def worth_sharing(group: Group, number: int) -> bool:
     return number * len(group.stateful) > _ALONE
 
 
-def together(outcomes: Sequence[Outcome]) -> Draws:
+def summarize_draws(outcomes: Sequence[Outcome]) -> Draws:
     """Return the range of every figure over these draws, and which of them is shown.
 
     What nobody knows of each of several draws is in the range; of a single one its plan tells that.
@@ -194,26 +194,26 @@ def together(outcomes: Sequence[Outcome]) -> Draws:
     columns = zip(*(outcome.figures for outcome in outcomes), strict=True)
     ranges = [_range(column) for column in columns]
     bounds = [outcome.summary.lower_bounds.restored_records for outcome in outcomes]
-    known = [bound for bound in bounds if bound is not None]
+    known_bounds = [bound for bound in bounds if bound is not None]
 
     def distance(draw: int) -> tuple[bool, float, int]:
-        settled, figures = outcomes[draw][:2]
+        settles, figures = outcomes[draw][:2]
         apart = sum(
             abs(figure - item.median) / max(1, item.most - item.least)
             for figure, item in zip(figures, ranges, strict=True)
         )
-        return not settled, apart, draw
+        return not settles, apart, draw
 
-    settled = sum(outcome.settled for outcome in outcomes)
-    mostly_settled = 2 * settled >= len(outcomes)
-    candidates = [draw for draw, outcome in enumerate(outcomes) if outcome.settled == mostly_settled]
+    settled_count = sum(outcome.settles for outcome in outcomes)
+    mostly_settled = 2 * settled_count >= len(outcomes)
+    candidates = [draw for draw, outcome in enumerate(outcomes) if outcome.settles == mostly_settled]
     answer = ranges if len(outcomes) == 1 else _with_ends(ranges, outcomes)
     return Draws(
         number=len(outcomes),
         shown=min(candidates, key=distance),
-        settled=settled,
-        worst=MappingProxyType(worst(outcome.measured for outcome in outcomes)),
-        least_restored_records=_range(known) if len(known) == len(bounds) else None,
+        settled=settled_count,
+        worst=MappingProxyType(worst(outcome.measures for outcome in outcomes)),
+        least_restored_records=_range(known_bounds) if len(known_bounds) == len(bounds) else None,
         **dict(zip(Figures._fields, answer, strict=True)),
     )
 

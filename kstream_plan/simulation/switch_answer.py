@@ -26,12 +26,12 @@ class SwitchFigures:
     ``slowest_ms`` is how long the slowest task that starts cold restores before it runs, ``paused_ms`` how long a task
     stands still at most, restores not counted. ``runs_ms`` is when every task runs where it stays, restores included.
     ``None``: not known; ``at_least_ms`` is then the least of it, or what is likely if every copy has caught up at the
-    next probe, as ``at_least_is`` says. ``settled`` of ``draws`` settle. ``may_not_settle``: it does not if stores are
+    next probe, as ``at_least_is`` says. ``settled_draws`` of ``draws`` settle. ``may_not_settle``: it does not if stores are
     in memory, which is unknown, or on the other side of the session time-out.
     """
 
     draws: int
-    settled: int
+    settled_draws: int
     rebalances: Range
     cold_handovers: Range
     restored_records: Range | None
@@ -100,8 +100,8 @@ class Switch:
         """Whether any event may start more tasks cold in a streams group than in the classic one."""
         cold = {(row.what, row.standbys, row.side): row.figures.cold_handovers for row in self.rows}
         return any(
-            is_colder(number, cold.get((what, standbys, "classic"), number))
-            for (what, standbys, side), number in cold.items()
+            is_colder(number, cold.get((event_name, standbys, "classic"), number))
+            for (event_name, standbys, side), number in cold.items()
             if side == "streams"
         )
 
@@ -163,9 +163,11 @@ def _warnings(switch: Switch) -> Iterator[Note]:
 
 
 def _notes(switch: Switch) -> Iterator[Note]:
-    own = ", ".join(f"{setting.name}={setting.value}" for setting in switch.without_effect if setting.is_set)
+    set_now = ", ".join(f"{setting.name}={setting.value}" for setting in switch.without_effect if setting.is_set)
     defaults = ", ".join(setting.name for setting in switch.without_effect if not setting.is_set)
-    settings = "; ".join(filter(None, (f"{own} (set now)" if own else "", f"{defaults} (Kafka's defaults now)")))
+    settings = "; ".join(
+        filter(None, (f"{set_now} (set now)" if set_now else "", f"{defaults} (Kafka's defaults now)"))
+    )
     yield Note("without-effect", f"Without effect in a streams group: {settings}")
     if switch.standbys > _MOST_STANDBYS:
         message = f"num.standby.replicas is {switch.standbys:,}: brokers allow at most {_MOST_STANDBYS} for a group"

@@ -41,7 +41,7 @@ def what_ifs(
     """
     tried = side_by_side(tries(plan.summary, plan.config, len(plan.group.stateful), play, long=long))
     shorter_ms = plan.summary.duration_ms - by_chance_ms
-    return tuple(one for one in tried if one.verdict != "settled" or one.duration_ms < shorter_ms)
+    return tuple(trial for trial in tried if trial.verdict != "settled" or trial.duration_ms < shorter_ms)
 
 
 def tries(summary: Summary, now: AssignmentConfig, stateful_tasks: int, play: Play, *, long: bool) -> Sequence[Try]:
@@ -52,14 +52,14 @@ def tries(summary: Summary, now: AssignmentConfig, stateful_tasks: int, play: Pl
     """
     if not summary.warmups:
         return ()
-    needed, interval_ms = max(min(summary.hops, stateful_tasks), 1), now.probing_rebalance_interval_ms
+    most_warmups, interval_ms = max(min(summary.hops, stateful_tasks), 1), now.probing_rebalance_interval_ms
     warmups = {10 * now.max_warmup_replicas} if long else {2 * now.max_warmup_replicas, 4 * now.max_warmup_replicas}
     intervals = () if long else (LEAST_INTERVAL_MS, interval_ms // 2)
-    fewer = [min(value, needed) for value in warmups]
+    fewer = [min(value, most_warmups) for value in warmups]
     return [
         *(
             Try(now, "max_warmup_replicas", value, play)
-            for value in sorted({*fewer, needed})
+            for value in sorted({*fewer, most_warmups})
             if value > now.max_warmup_replicas
         ),
         *(
@@ -75,20 +75,20 @@ def shorter_delays(plan: Plan, play: Play) -> tuple[WhatIf, ...]:
     delay_ms = plan.config.scheduled_rebalance_max_delay_ms or 0
     if plan.protocol == "eager" or not plan.summary.paused_task_ms:
         return ()
-    found = [
+    trials = [
         what_if(plan.config, "scheduled_rebalance_max_delay_ms", value, play)
         for value in (60_000, 0)
         if value < delay_ms
     ]
     now_ms = plan.summary.paused_task_ms
-    return tuple(one for one in found if one.verdict != "settled" or (one.paused_task_ms or 0) < now_ms)
+    return tuple(trial for trial in trials if trial.verdict != "settled" or (trial.paused_task_ms or 0) < now_ms)
 
 
 def what_if(config: AssignmentConfig, setting: str, value: int, play: Play) -> WhatIf:
     """Simulate one other value of one setting."""
-    changed: dict[str, Any] = {setting: value}
-    result = play(replace(config, **changed))
-    known = result.tells_ends
+    changes: dict[str, Any] = {setting: value}
+    result = play(replace(config, **changes))
+    tells_ends = result.tells_ends
     least_ms, most_ms = result.ends("duration_ms")
     endless = result.may_be_endless("duration_ms")
     return WhatIf(
@@ -104,9 +104,9 @@ def what_if(config: AssignmentConfig, setting: str, value: int, play: Play) -> W
         paused_task_ms=result.summary.paused_task_ms
         if result.is_of_workers and not result.verdict.is_never_over
         else None,
-        least_duration_ms=least_ms if known else None,
-        most_duration_ms=most_ms if known and not endless else None,
-        most_cold_handovers=result.ends("cold_handovers")[1] if known else None,
+        least_duration_ms=least_ms if tells_ends else None,
+        most_duration_ms=most_ms if tells_ends and not endless else None,
+        most_cold_handovers=result.ends("cold_handovers")[1] if tells_ends else None,
         may_not_settle=result.verdict.kind == "settled" and not result.ends("settles")[0],
     )
 
@@ -116,7 +116,7 @@ def cure(plan: Plan, play: Play) -> WhatIf | None:
     if plan.verdict.kind == "settled":
         return None
     tried = (what_if(plan.config, setting, value, play) for setting, value in remedies(plan))
-    return next((one for one in tried if one.verdict == "settled"), None)
+    return next((trial for trial in tried if trial.verdict == "settled"), None)
 
 
 def remedies(plan: Plan) -> Sequence[tuple[str, int]]:
@@ -125,8 +125,8 @@ def remedies(plan: Plan) -> Sequence[tuple[str, int]]:
     Fewer copies at once share an instance's restore rate; a higher limit lets a copy start that is behind.
     """
     config, cause = plan.config, plan.verdict.cause
-    fewer = [("max_warmup_replicas", value) for value in _halves(config.max_warmup_replicas)]
-    more = [("max_warmup_replicas", config.max_warmup_replicas * factor) for factor in (2, 4, 16)]
+    fewer_warmups = [("max_warmup_replicas", value) for value in _halves(config.max_warmup_replicas)]
+    more_warmups = [("max_warmup_replicas", config.max_warmup_replicas * factor) for factor in (2, 4, 16)]
     limits = [("acceptable_recovery_lag", value) for value in _limits(plan)]
     shorter = [("probing_rebalance_interval_ms", LEAST_INTERVAL_MS)]
     sooner = shorter if config.probing_rebalance_interval_ms > LEAST_INTERVAL_MS else []
@@ -134,13 +134,13 @@ def remedies(plan: Plan) -> Sequence[tuple[str, int]]:
         case CauseCode.STANDING_LAG | CauseCode.SILENT_INSTANCE:
             return limits
         case CauseCode.RESTORE_TOO_SLOW:
-            return [*fewer, *limits]
+            return [*fewer_warmups, *limits]
         case CauseCode.LEFT_UNASSIGNED:
             return [("scheduled_rebalance_max_delay_ms", CONNECT_SETTINGS["scheduled_rebalance_max_delay_ms"][1])]
         case CauseCode.SLOW:
-            return [*more, *sooner, *limits]
+            return [*more_warmups, *sooner, *limits]
         case _:
-            return [*fewer, *more, *limits]
+            return [*fewer_warmups, *more_warmups, *limits]
 
 
 def starts_empty(plan: Plan, setting: str, value: int) -> bool:
