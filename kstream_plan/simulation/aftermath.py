@@ -1,4 +1,4 @@
-"""What follows for the group when instances have stopped: what others stand still, who runs most, how it ends."""
+"""What follows for the group when instances have stopped: which other tasks pause, who runs most, how it ends."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from kstream_plan.plans.loads import Busiest, at_the_end, busiest
 
 
 class Aftermath(NamedTuple):
-    """What follows, as far as it was played.
+    """What follows, as far as it was simulated.
 
-    ``noticed_ms`` is how long the group takes to notice that they have gone, the last of them; ``None``: what was
-    played does not tell. Of the tasks that others ran, or nobody, ``others_cold`` start from a copy that is not
-    caught up, ``others_paused`` stand still, the longest of them for ``others_longest_ms`` in all: that is a floor
-    where nobody knows how long cold starts restore. ``rebalances`` and ``duration_ms`` count from when they stop.
+    ``noticed_ms`` is how long the group takes to notice that they have gone, the last of them; ``None``: the simulation
+    does not tell. Of the other tasks, ``others_cold`` start from a copy that is not caught up, ``others_paused`` pause,
+    the longest of them for ``others_longest_ms`` in all: a floor if it is unknown how long cold starts restore.
+    ``rebalances`` and ``duration_ms`` count from when they stop.
     In the end the ``instances`` that are left run ``least`` to ``most`` tasks each, stateful ones if there are any;
     ``without_standby`` is how many stateful tasks have none, before and in the end. ``left_alone`` have one copy
     left of several, until a new one has restored.
@@ -71,7 +71,7 @@ def aftermath(plan: Plan, stopped_ids: Collection[str], from_ms: int = 0) -> Aft
 
 
 def held_before(plan: Plan, at_ms: int) -> Sequence[Holding]:
-    """Return what everybody holds just before a time: a rebalance at that very time counts no more."""
+    """Return what all members hold just before a time: a rebalance at that time does not count."""
     return next((rnd.assigned for rnd in reversed(plan.rounds) if rnd.at_ms < at_ms), plan.initial)
 
 
@@ -99,7 +99,7 @@ def _without_standby(plan: Plan, holdings: Sequence[Holding]) -> int:
 
 
 def _left_alone(plan: Plan, stopped_ids: Collection[str], holdings: Sequence[Holding]) -> int:
-    """Return of how many stateful tasks all copies but one are on the instances that go."""
+    """Return the number of stateful tasks whose copies, all but one, are on the instances that stop."""
     group, holders = plan.group, defaultdict[int, set[str]](set)
     for consumer, holding in enumerate(holdings):
         for task in (*holding.active, *holding.standby):

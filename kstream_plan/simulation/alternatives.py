@@ -55,7 +55,7 @@ class Variant:
 
 
 class _Entry(NamedTuple):
-    """One alternative before it is played; ``scenario``: ``None`` if a rebalance starts now."""
+    """One alternative before it is simulated; ``scenario``: ``None`` if a rebalance starts now."""
 
     changes: tuple[Change, ...]
     snapshot: Snapshot
@@ -74,7 +74,7 @@ def alternatives(
     workers: int = 1,
     on_alternative: OnAlternative = lambda _number, _total: None,
 ) -> tuple[Alternative, ...]:
-    """Play every combination of one variant of each axis, the last axis fastest, as if nothing else were different.
+    """Simulate every combination of one variant of each axis, the last axis fastest, and nothing else different.
 
     New instances have the same ids in the same draw of every alternative; there are ``number_of_draws`` of each
     (default: those of a simulation of the group as it is, whose figures the alternative without a change has), by so
@@ -126,7 +126,7 @@ def alternative(
     standard: Standard | None,
     outcomes: Sequence[Outcome] = (),
 ) -> Alternative:
-    """Return an alternative that has been played, held against ``standard``; ``outcomes`` are those of its draws."""
+    """Return a simulated alternative, checked against ``standard``; ``outcomes`` are those of its draws."""
     broken_rules = None if standard is None else _broken_rules(plan, draws, standard)
     return Alternative(
         changes=changes,

@@ -1,4 +1,4 @@
-"""Ways to restart the instances of a group: each with the least pause that is safe, found by playing it."""
+"""Ways to restart the instances of a group: each with the least pause that is safe, found by simulation."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _LABELS = {
 _ALONE_WAYS = ("default-close", "leave", "static")
 #: A pause is found to this many milliseconds.
 _TO_MS = 1_000
-#: Fewer tasks times instances than these are played sooner than other processes are started.
+#: Fewer tasks times instances than these are simulated sooner than other processes are started.
 _ALONE = 2_000
-#: A surge that takes more probes is days of work, for the group and for whoever plays it.
+#: A surge that takes more probes is days of work, for the group and for its simulation.
 _MOST_PROBES = 50
 #: By these facts no report bounds the lag of a copy.
 _UNBOUNDED = (Fact.NOT_REPORTED, Fact.NOT_MEASURED, Fact.LEAST_LAG)
@@ -104,15 +104,15 @@ class Way:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayedWay:
-    """One way, played on a group.
+    """One way, simulated on a group.
 
     ``safe_pause`` is safe if two instances' tasks never stand still at once, none starts cold, and the
-    group settles, in every draw and whether or not copies have caught up of which nobody knows that. ``unproven`` are
+    group settles, in every draw and whether or not copies have caught up if that is unknown. ``unproven`` are
     the starts that count as warm in it, and nothing proves that they are; ``takes_proof``: with such it is not safe;
     else with those of copies whose lag no report bounds: an old report may hold again by then.
-    What follows from it was played for the first ``restarts``, all of them where it is safe: ``still_at_once``: so many
-    tasks of several instances stand still at once, beyond a hand-over, over the draws. ``ends_ms``: everybody is
-    back, and every task where it stays. ``most_cold`` tasks start cold at worst. ``scenario`` can be played again.
+    The first ``restarts`` were simulated, all of them if it is safe. ``still_at_once``: how many tasks of several
+    instances pause at once, beyond a hand-over, over the draws. ``ends_ms``: all instances are back, and every task
+    has its final owner. ``most_cold`` tasks start cold at worst. ``scenario`` can be simulated again.
     """
 
     way: Way
@@ -190,12 +190,12 @@ class PlayedWay:
 
     @property
     def pause_ms(self) -> int:
-        """The pause that it was played with: the least safe one, or one that was tried."""
+        """The simulated pause: the least safe one, or one that was tried."""
         return self.safe_pause.pause_ms
 
     @property
     def lasts_ms(self) -> Range:
-        """How long it takes until everybody is back and every task where it stays, with the ends of what it may be."""
+        """How long it takes until all instances are back and every task has its final owner, with its bounds."""
         back_ms = max((outage.to_ms for outage in self.plan.outages), default=0)
         likely_ms, least_ms, _ = self.figures.balanced_ms
         return Range(max(likely_ms, back_ms), max(least_ms, back_ms), self.ends_ms)
@@ -208,9 +208,9 @@ class PlayedWay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounces:
-    """The ways to restart a group, as they were played, and why others were not.
+    """The simulated ways to restart a group, and why others were not simulated.
 
-    ``process_ids``: those that are restarted, now and as they are; none: everybody. ``left_out``: ways with which
+    ``process_ids``: those that are restarted, now and as they are; none: all. ``left_out``: ways with which
     everything has to be restored anew, a few copies at a time, and the least that this takes, in milliseconds, where
     that is too long to be worth playing. ``time`` is the moment that is asked of, RFC 3339 (``None``: not known),
     ``doubts`` why what is known of the group may be over by then. ``settles_in_ms``: how long it takes from then until
@@ -234,7 +234,7 @@ class Bounces:
 
     @property
     def restarted(self) -> int:
-        """How many instances are restarted: nobody joins in the first way."""
+        """How many instances are restarted: none joins in the first way."""
         return len(self.process_ids) or len(self.first.initial_balance.active)
 
     @property
@@ -257,7 +257,7 @@ class Bounces:
 
     @property
     def as_it_is(self) -> PlayedWay:
-        """The restart as instances do it that nobody has set up otherwise: by default close."""
+        """The restart of instances as they are: by default close."""
         return next(way for way in self.ways if way.way.name == "default-close")
 
     @property
@@ -360,7 +360,7 @@ def _doubtful_starts(starts: Iterable[UnprovenStart], takes_proof: bool) -> tupl
 
 
 def _unproven(starts: Sequence[UnprovenStart]) -> Iterator[Note]:
-    """Yield what is known of copies that tasks start from, those of which the same is known together."""
+    """Yield what is known of copies that tasks start from, one note for those with the same evidence."""
     tasks_by_evidence: dict[tuple[str, str], list[str]] = {}
     for start in starts:
         tasks_by_evidence.setdefault((start.evidence.fact.value, start.evidence.words), []).append(str(start.task_id))
@@ -377,7 +377,7 @@ def bounce(
     workers: int = 1,
     on_way: OnWay = lambda _number, _total: None,
 ) -> Bounces:
-    """Play every way to restart all instances of a group, each down for ``restart_ms``, with its least safe pause.
+    """Simulate every way to restart all instances of a group, each down for ``restart_ms``, with its least safe pause.
 
     A new instance of a surge has been up for ``restart_ms`` when the one that it stands in for stops. Of zones there
     are ways if a client tag, or else the racks, make several of the instances. ``instances``, by process id, its
@@ -468,7 +468,7 @@ def _zones(snapshot: Snapshot) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
 
 
 def _by_zone(group: Group, names: Sequence[str | None]) -> Mapping[str, tuple[str, ...]]:
-    """Return the process ids by zone; nothing if not everybody has one, or they are no zones of several."""
+    """Return the process ids by zone; nothing if an instance has none, or there is one zone, or one for each."""
     zones: dict[str, tuple[str, ...]] = {}
     for instance, name in zip(group.instances, names, strict=True):
         if name is None:
@@ -485,7 +485,7 @@ def _played_in(
     process_ids: Sequence[str],
     place: int,
 ) -> PlayedWay:
-    """Search the least safe pause of one way, and play it with that."""
+    """Search the least safe pause of one way, and simulate it with that."""
     way = ways[place]
     snapshot = _with_settings(snapshot, way)
     group = snapshot.state.group

@@ -64,7 +64,7 @@ def cures(
     options = replace(replace(options, **keywords), bounds=False, floor=False)
     has_many_draws = checked.draws is not None and checked.draws.number > 1
     glances = (1, number_of_draws) if has_many_draws else (1,)
-    # what one play breaks is broken, however else it may come out; of other draws less is known without that
+    # a rule that one outcome breaks is broken, whatever other outcomes are; of other draws less is known without them
     ways = (options,) if has_many_draws else (replace(options, long_ranges=False), options)
 
     def play(other_snapshot: Snapshot, way: PlanOptions, number: int | None) -> tuple[Plan, OverDraws | None]:
@@ -94,7 +94,7 @@ def cures(
 
 
 def _as_played(plan: Plan) -> Plan:
-    """Return a plan as if there were no other way that it may come out."""
+    """Return a plan as if it had no other outcome."""
     return replace(plan, warnings=tuple(note for note in plan.warnings if note.code != ENDS_NOT_PLAYED))
 
 
@@ -248,7 +248,7 @@ def _fewer_rebalances(plan: Plan, finding: Finding) -> Iterator[Settings]:
 
 
 def _within_reach(plan: Plan, figure: str, settings: Mapping[str, int], finding: Finding) -> bool:
-    """Tell whether a figure may fall to what is allowed; what cannot is not played, for a long plan takes minutes."""
+    """Tell whether a figure may fall to its limit; else it is not simulated, for a long plan takes minutes."""
     limit, config = finding.allowed, plan.config
     if not isinstance(limit, int) or plan.verdict.kind != "settled":
         return True
@@ -295,7 +295,7 @@ def _against_the_cause(plan: Plan, _finding: Finding) -> Iterator[Settings]:
 
 
 def _shorter_delay(plan: Plan, _finding: Finding) -> Iterator[Settings]:
-    """What a worker ran waits for it no longer than that; the eager protocol waits for nobody."""
+    """What a worker ran waits for it no longer than that; the eager protocol does not wait."""
     for delay_ms in (60_000, 0):
         if delay_ms < (plan.config.scheduled_rebalance_max_delay_ms or 0) and plan.protocol != "eager":
             yield {"scheduled_rebalance_max_delay_ms": delay_ms}

@@ -31,7 +31,7 @@ from kstream_plan.simulation.drain_doubts import doubts_of, heard_at, rests_on
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.one_plan import case_of, design_of, plan_checked
 
-#: So many rounds of a plan are played at first to see what becomes of the tasks; all of them if these do not tell.
+#: How many rounds of a plan are simulated at first to see what becomes of the tasks; all if these do not tell.
 _SOON = (16, 128)
 #: With fewer tasks times instances all rounds are simulated at once.
 _SMALL = 2_000
@@ -88,7 +88,7 @@ class DrainNow:
     granted of copies that were behind in their last report and count as caught up. ``nothing_reported``: it is a
     streams group, and no member has reported any lag. ``unproven`` are the starts, of others' tasks as well,
     that count as warm at best, and nothing proves that they are; ``not_seen`` are the tasks that ran there and had not
-    started anywhere where the plan was cut off. ``heard_at`` tells when copies of ``unproven`` were last heard of.
+    started anywhere where the plan was cut off. ``heard_at`` tells when copies of ``unproven`` were last reported.
     ``time`` is the moment that is asked of, RFC 3339 (``None``: not known), ``at_ms`` the same on the clock of the
     plan, which simulates what was due before it; ``moment_doubts`` tell why the group may be another one by then.
     """
@@ -166,7 +166,7 @@ class DrainNow:
 
     @property
     def unknown(self) -> tuple[UnprovenStart, ...]:
-        """The starts of which it is unknown whether they are warm."""
+        """The starts that may be warm or cold: that is unknown."""
         return tuple(start for start in self.unproven if start.evidence.known is Known.UNKNOWN)
 
     @property
@@ -176,12 +176,12 @@ class DrainNow:
 
     @property
     def follows(self) -> Aftermath:
-        """What follows for the tasks of others, and for who runs most, as far as ``plan`` was played."""
+        """What follows for the other tasks, and for the busiest instance, as far as ``plan`` was simulated."""
         return aftermath(self.plan, self.process_ids, self.at_ms)
 
     @property
     def cold_at_best(self) -> tuple[DrainedTask, ...]:
-        """The tasks that would start cold now if the copies of which nobody knows it have caught up."""
+        """The tasks that would start cold now if every copy whose lag is unknown has caught up."""
         return tuple(task for task in self.at_best if not task.caught_up)
 
     @property
@@ -195,7 +195,7 @@ class DrainNow:
 
 
 def answer_of(evidence: Evidence) -> Answer:
-    """Return whether a task starts warm from a copy of which this is known."""
+    """Return whether a task starts warm from a copy with this evidence."""
     return {Known.CAUGHT_UP: Answer.YES, Known.BEHIND: Answer.NO, Known.UNKNOWN: Answer.UNKNOWN}[evidence.known]
 
 
@@ -253,10 +253,10 @@ def drain(
     on_now: Callable[[DrainNow], None] = lambda _now: None,
     **keywords: Unpack[PlanKeywords],
 ) -> Drain:
-    """Say what follows if the instances of these names stop (``leave``: leave the group cleanly).
+    """Simulate that the instances of these names stop (``leave``: leave the group cleanly).
 
-    The ``options`` may be given one by one as well. ``on_round`` is told how far each of the plans is that this takes;
-    ``on_now`` the answer for now, which is there long before that for later.
+    The ``options`` may be given one by one as well. ``on_round`` gets the progress of each plan that this takes,
+    ``on_now`` the answer for now, which comes long before that for later.
 
     Raises:
         UsageError: it is a Connect group, which :func:`~kstream_plan.simulation.drain_workers.drain_workers` is for.
@@ -582,7 +582,7 @@ def _first_unproven(plan: Plan, drained_tasks: Iterable[DrainedTask]) -> dict[Wo
 
 
 def _was_behind(snapshot: Snapshot, task: int, instance: int) -> bool:
-    """Tell whether a copy was behind when it was heard of last."""
+    """Tell whether a copy was behind in its last report."""
     lag = reported_lag(snapshot, task, instance)
     return lag is not None and not is_caught_up(lag, snapshot.config.acceptable_recovery_lag)
 

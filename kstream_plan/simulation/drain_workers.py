@@ -24,7 +24,7 @@ from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.new_ids import is_random, with_random_ids
 from kstream_plan.simulation.one_plan import plan_checked
 
-#: So many draws of new member ids there are at most, and so many ways are played beside them.
+#: The most draws of new member ids, and how many ways are simulated beside them.
 _MOST_DRAWS = 10
 _WAYS = 5
 #: How long a restart takes that they are said to be back after, and a delay that would be shorter than Connect's own.
@@ -32,7 +32,7 @@ MINUTE_MS = 60_000
 
 
 class StandStill(NamedTuple):
-    """One way in which workers stop, and what nobody runs meanwhile.
+    """One way in which workers stop, and what is unassigned meanwhile.
 
     ``way`` is ``stopped``, ``killed`` (noticed at the session time-out), ``restarted`` (back after a minute, under the
     new member ids that are worst of several draws), or
@@ -51,7 +51,7 @@ class StandStill(NamedTuple):
 
 
 class DrainedItem(NamedTuple):
-    """A connector or task that a stopped worker ran: who runs it first then (``None``: nobody), and its pauses."""
+    """A connector or task that a stopped worker ran: its first new worker (``None``: none), and its pauses."""
 
     task_id: WorkId
     destination: str | None
@@ -103,7 +103,7 @@ class WorkersDrained:
 def drain_workers(
     snapshot: Snapshot, names: Sequence[str], options: PlanOptions = PlanOptions(), *, on_round: OnRound | None = None
 ) -> WorkersDrained:
-    """Say what follows if the workers of these names stop.
+    """Simulate that the workers of these names stop.
 
     Raises:
         ScenarioError: there is no such worker, or none would be left.
@@ -192,7 +192,7 @@ def _waits(plan: Plan) -> bool:
 
 
 def _stand_still(way: str, plan: Plan, from_ms: int = 0) -> StandStill:
-    """Return what nobody runs after this time, the workers having stopped then."""
+    """Return what is unassigned after this time, at which the workers stopped."""
     pauses = [pause for pause in plan.pauses if pause.to_ms >= from_ms]
     of_item = Counter[WorkId]()
     changes = Counter[int]()
@@ -215,7 +215,7 @@ def _stand_still(way: str, plan: Plan, from_ms: int = 0) -> StandStill:
 
 
 def _runs_after_ms(plan: Plan, pauses: Sequence[Pause], from_ms: int) -> int:
-    """Return when the last one runs again: until all have heard that somebody stopped, time is not counted in plans."""
+    """Return when the last one runs again: plans do not count the time until all workers hear of a rebalance."""
     if not pauses:
         return 0
     return max(pause.to_ms for pause in pauses) - from_ms + plan.config.heartbeat_interval_ms

@@ -1,4 +1,4 @@
-"""Which instance somebody means."""
+"""The instance that a name stands for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_NAMED = 5
 def process_id_of(group: Group, name: str, place: str = "") -> str:
     """Return the process id that ``name`` stands for.
 
-    The first of these that fits anyone counts: a process id; a host; a host without its domain; the beginning of a
+    The first of these that fits an instance counts: a process id; a host; a host without its domain; the beginning of a
     process id; a host and such a beginning, with a ``/`` between. UUIDs compare without case.
 
     Raises:

@@ -43,7 +43,7 @@ _NUMBERED = re.compile(r"(.*?)([0-9]{1,9})", re.DOTALL | re.ASCII)
 
 
 def is_random(scenario: Scenario, group: Group) -> bool:
-    """Tell whether a scenario for this group has ids that nobody knows yet."""
+    """Tell whether a scenario for this group has ids that are not known yet."""
     workers = _client_ids(group) is not None
     return _next_number(group) is None and any(_open_ids(event, workers=workers) for event in scenario.events)
 
@@ -97,7 +97,7 @@ class _Ids:
         self._next_number = _next_number(group)
 
     def next(self, client_id: str = "") -> str:
-        """Return an id that nobody has; of a worker, with its ``client_id`` first."""
+        """Return an unused id; of a worker, with its ``client_id`` first."""
         while True:
             self._ordinal += 1
             if self._next_number is None:
@@ -126,7 +126,7 @@ def _next_number(group: Group) -> tuple[str, int] | None:
 
 
 def _free_hosts(group: Group, events: Sequence[Event]) -> Iterator[str]:
-    """Yield names for new instances that nobody has, nor will be given."""
+    """Yield names for new instances that no instance has or gets."""
     new_instances = (new for event in events if isinstance(event, Join) for new in event.instances)
     used_names = {item.host for item in (*group.instances, *new_instances)} | group.instance_index.keys()
     return (name for number in count(1) if (name := f"new-{number}") not in used_names)

@@ -31,11 +31,11 @@ def plan(
     enough: Enough | None = None,
     **keywords: Unpack[PlanKeywords],
 ) -> Plan:
-    """Say what follows when a rebalance starts now, or of what ``scenario`` does to the group.
+    """Simulate a rebalance that starts now, or the events of ``scenario``.
 
     The ``options`` may be given one by one as well: ``plan(snapshot, assignor="balanced")``. With a scenario the plan's
-    group is everyone who ever takes part. ``on_round`` is told how many rounds there are, how many tasks still have to
-    move, and in how many movements. Deterministic: the same snapshot and options give the same plan.
+    group has all members that ever take part. ``on_round`` gets the number of rounds, of tasks that still have to move,
+    and of their movements. Deterministic: the same snapshot and options give the same plan.
 
     Raises:
         KeyError: no such design, assignor or protocol.
@@ -55,9 +55,9 @@ def plan_checked(
     side_by_side: SideBySide = in_turn,
     **keywords: Unpack[PlanKeywords],
 ) -> Plan:
-    """Say what follows, as :func:`plan` does, and check every invariant of the result.
+    """Return a plan, as :func:`plan` does, and check every invariant of it.
 
-    ``side_by_side`` plays what else may be: by default one after the other.
+    ``side_by_side`` simulates other outcomes: by default one after the other.
 
     Raises:
         KeyError: no such design, assignor or protocol.

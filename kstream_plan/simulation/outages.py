@@ -17,7 +17,7 @@ OUTAGE = "outage"
 _TO_MS = 1_000
 _MOST_TIME_OUTS = 4
 
-#: Plays another scenario on the same group.
+#: Simulates another scenario on the same group.
 Play = Callable[[Scenario], Plan]
 
 
@@ -85,7 +85,7 @@ class _Owners:
     def owner_before(self, at_ms: int, task: int) -> int:
         """Return the instance that ran the task before something stopped it then.
 
-        Below 0: nobody did; it stands for the instance that runs it next.
+        Below 0: it was unassigned; this stands for the instance that runs it next.
         """
         place = bisect_left(self._ends_ms, at_ms)
         owner = self._owners_after(place).get(task)

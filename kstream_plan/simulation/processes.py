@@ -1,4 +1,4 @@
-"""Plays that do not hang on one another, in several processes at once."""
+"""Independent simulations, in several processes at once."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ def processors() -> int:
 
 
 def in_processes(play: Callable[[int], _Played], number: int, workers: int) -> Iterator[_Played]:
-    """Yield what comes of 0 to ``number`` - 1 in their order, played by so many processes, of which this is one."""
+    """Yield the outcomes of 0 to ``number`` - 1 in their order, simulated by so many processes, this one included."""
     with SideBySide(workers) as side_by_side:
         yield from side_by_side.run_each(play, number)
 
 
 class SideBySide(AbstractContextManager["SideBySide"]):
-    """Plays side by side, in so many processes, of which this is one: all of it can be pickled.
+    """Runs simulations side by side, in so many processes, this one included: all of them can be pickled.
 
-    The others are started when there is something for them, and end with the context, and with them what was begun and
-    nobody asked for. If one of them is killed, as it is where there is too little memory, the rest is played here.
+    The others are started when there is something for them, and end with the context, and with them simulations that
+    were begun in vain. If one of them is killed, as with too little memory, the rest is simulated here.
     """
 
     def __init__(self, workers: int) -> None:
@@ -56,9 +56,9 @@ class SideBySide(AbstractContextManager["SideBySide"]):
         self._processes: _OtherProcesses | None = None
 
     def begin(self, plays: Sequence[Callable[[], Any]], *, surely: bool = False) -> None:
-        """Begin with plays of which those that are equal will perhaps, or ``surely``, be asked for.
+        """Begin simulations; equal ones will perhaps, or ``surely``, be asked for.
 
-        The other processes take one after the other; what they have not taken until then is played here as well.
+        The other processes take one after the other; what they have not taken until then is simulated here as well.
         """
         if self._workers > 1 and plays:
             shared_plays = self._share(
@@ -67,7 +67,7 @@ class SideBySide(AbstractContextManager["SideBySide"]):
             self._begun_plays.append(_Begun(plays, shared_plays, surely))
 
     def __call__(self, plays: Sequence[Callable[[], _Played]]) -> Sequence[_Played]:
-        """Return what comes of each of these plays."""
+        """Return the outcome of each of these simulations."""
         begun_plays = [next((item for item in self._begun_plays if play in item.plays), None) for play in plays]
         if plays and not any(begun_plays) and self._plays_in_vain:
             self._end()  # it would be in the way
@@ -79,7 +79,7 @@ class SideBySide(AbstractContextManager["SideBySide"]):
         ]
 
     def run_each(self, play: Callable[[int], _Played], number: int) -> Iterator[_Played]:
-        """Yield what comes of 0 to ``number`` - 1 in their order; who asks for no more of it ends the others."""
+        """Yield the outcomes of 0 to ``number`` - 1 in their order; the end of the iteration ends the processes."""
         if self._workers < 2 or number < 2:
             yield from map(play, range(number))
             return
@@ -93,7 +93,7 @@ class SideBySide(AbstractContextManager["SideBySide"]):
             raise
 
     def _share(self, play: Callable[[int], _Played], number: int, process_count: int) -> _Shared[_Played]:
-        """Have so many of the other processes begin with the plays, and take one after the other."""
+        """Have so many of the other processes begin with the simulations, and take one after the other."""
         if self._processes is None:
             self._processes = _OtherProcesses(self._workers - 1)
         shared_plays = _Shared(play, self._processes.submitter(play), number)
@@ -103,7 +103,7 @@ class SideBySide(AbstractContextManager["SideBySide"]):
 
     @property
     def _plays_in_vain(self) -> bool:
-        """Whether others still play what nobody may want, and nothing beside."""
+        """Whether other processes are busy with simulations that may not be needed, and with nothing else."""
         under_way = [item for item in self._begun_plays if item.shared_plays.is_under_way]
         return bool(under_way) and not any(item.surely for item in under_way)
 
@@ -117,12 +117,12 @@ class SideBySide(AbstractContextManager["SideBySide"]):
 
 
 class _Shared(Generic[_Played]):
-    """So many plays that other processes take one after the other, and this one whenever it waits for one of them."""
+    """Simulations that other processes take one after the other, and this one whenever it waits for one of them."""
 
     def __init__(
         self, play: Callable[[int], _Played], submit: Callable[[int], Future[_Played] | None], number: int
     ) -> None:
-        #: ``None``: no other process is there to play it
+        #: ``None``: there is no other process to simulate it
         self.futures: dict[int, Future[_Played] | None] = {}
         self._play = play
         self._submit = submit
@@ -130,7 +130,7 @@ class _Shared(Generic[_Played]):
         self._one_takes = threading.Lock()
 
     def feed(self) -> None:
-        """Have another process play the next one that is left, and then the next."""
+        """Have another process simulate the next one that is left, and then the next."""
         with self._one_takes:
             place = next(self._remaining, None)
             if place is None:
@@ -140,13 +140,13 @@ class _Shared(Generic[_Played]):
             future.add_done_callback(self._feed_on)
 
     def _feed_on(self, plan: Future[_Played]) -> None:
-        # from Python 3.12 on, who ends a broken pool holds what it takes to ask it for more
+        # since 3.12 this runs with the lock of a broken pool held, which submitting would wait for
         if not isinstance(plan.exception(), BrokenProcessPool):
-            with suppress(RuntimeError):  # the pool is shut down meanwhile, for nobody wants more
+            with suppress(RuntimeError):  # the pool is shut down meanwhile
                 self.feed()
 
     def outcome(self, place: int) -> _Played:
-        """Return what comes of one; as long as another process plays it, those that are left are played here."""
+        """Return the outcome of one; while another process simulates it, those that are left are simulated here."""
         while not self._has_come(place) and (mine := self._next_left()) is not None:
             self.futures[mine] = _played_here(self._play, mine)
         return _outcome(self.futures.get(place), partial(self._play, place))
@@ -160,12 +160,12 @@ class _Shared(Generic[_Played]):
 
     @property
     def is_under_way(self) -> bool:
-        """Whether another process plays one of them, or has it before it."""
+        """Whether another process simulates one of them, or has it queued."""
         return any(future is not None and not future.done() for future in [*self.futures.values()])
 
 
 class _Begun(NamedTuple):
-    """Plays that were begun with; ``surely``: they will be asked for."""
+    """Simulations that were begun; ``surely``: they will be asked for."""
 
     plays: Sequence[Callable[[], Any]]
     shared_plays: _Shared[Any]
@@ -173,7 +173,7 @@ class _Begun(NamedTuple):
 
 
 class _OtherProcesses:
-    """Other processes, which read what to play from files: who tells much to one that has ended waits for ever."""
+    """Other processes, which read simulations from files: a large message to an ended one would block for ever."""
 
     def __init__(self, number: int) -> None:
         self._earlier_children = set(multiprocessing.active_children())
@@ -188,7 +188,7 @@ class _OtherProcesses:
             self._pool = self._open.enter_context(ProcessPoolExecutor(number, context, initializer=_set_up))
 
     def submitter(self, play: Callable[[int], _Played]) -> Callable[[int], Future[_Played] | None]:
-        """Return a function that has one of them play one of these; it returns ``None`` if the pool is broken."""
+        """Return a function that has one of them simulate one of these; it returns ``None`` if the pool is broken."""
         work = Path(self._folder, f"{next(self._works)}.pickle")
         work.write_bytes(pickle.dumps(play))
         return partial(self._submit, work)
@@ -202,19 +202,19 @@ class _OtherProcesses:
         return None
 
     def end(self) -> None:
-        """End the processes; what they still play nobody wants any more, and it may take minutes."""
+        """End the processes; what they still simulate is not needed any more, and may take minutes."""
         if not all(future.done() for future in self._futures):
             for worker in set(multiprocessing.active_children()).difference(self._earlier_children):
-                worker.kill()  # the command line's own answer to a termination would be taken for what comes of a play
+                worker.kill()  # the command line's own answer to a termination would be taken for an outcome
         self._open.close()
 
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Let signals wait: they would leave processes behind that nobody knows of yet.
+    """Let signals wait: they would leave processes behind that are not registered yet.
 
-    Processes that are started meanwhile never get interrupts, for who has started them ends them, and terminations only
-    once they are set up.
+    Processes that are started meanwhile never get interrupts, for their parent ends them, and terminations only once
+    they are set up.
     """
     with signals_afterwards():
         previous_mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
@@ -230,14 +230,14 @@ def _set_up() -> None:
 
 
 def _end_with_parent() -> None:
-    """End this worker when nobody waits for it any more: it would wait for work for ever."""
+    """End this worker with its parent: it would wait for work for ever."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
     os._exit(1)
 
 
-@lru_cache(maxsize=2)  # what is surely asked for later is played beside
+@lru_cache(maxsize=2)  # what is surely asked for later is simulated beside
 def _read(work: Path) -> Callable[[int], Any]:
     play: Callable[[int], Any] = pickle.loads(work.read_bytes())
     return play
@@ -248,7 +248,7 @@ def _run(work: Path, number: int) -> Any:
 
 
 def _played_here(play: Callable[[int], _Played], number: int) -> Future[_Played]:
-    """Play one; what it raises is raised when it is asked for, which is in order."""
+    """Simulate one; what it raises is raised when it is asked for, which is in order."""
     future = Future[_Played]()
     try:
         future.set_result(play(number))
@@ -258,7 +258,7 @@ def _played_here(play: Callable[[int], _Played], number: int) -> Future[_Played]
 
 
 def _outcome(future: Future[_Played] | None, play: Callable[[], _Played]) -> _Played:
-    """Return what came of a play; it is played here if who was to play it has ended."""
+    """Return the outcome of a simulation; it is simulated here if its process has ended."""
     try:
         return play() if future is None else future.result()
     except BrokenProcessPool:

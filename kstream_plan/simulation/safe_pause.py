@@ -1,4 +1,4 @@
-"""The least pause with which restarts are safe: found by playing them, never beyond the first unsafe moment."""
+"""The least pause with which restarts are safe: found by simulating them, never beyond the first unsafe moment."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DRAWS = 5
 #: A pause next to one that is safe, and is not, is left behind so often.
 _GAPS = 3
 _TOO_LONG = Note("too-many-rebalances", "It takes too many rebalances to simulate the restart")
-#: What one search may take: copies, and so many more for whatever a round takes anyway, times the rounds played.
+#: What one search may take: copies, and so many more for whatever a round takes anyway, times the rounds simulated.
 _MOST_WORK, _WORK_OF_A_ROUND = 2_000_000, 1_000
 
 
@@ -38,9 +38,9 @@ class FoundPause:
     """What a search comes to.
 
     ``outcome``: with ``pause_ms`` all ``restarts`` are safe, and with a second less they are not; or with no pause
-    that was tried the first ``restarts`` are; or so many are safe, and to play more takes too long. ``longer_ms``: a
-    longer pause, with which the first of them are not safe though they are with this one. ``reason`` is why they are
-    not safe, or not known to be, where that was looked at last.
+    that was tried the first ``restarts`` are; or so many are safe, and to simulate more takes too long.
+    ``longer_ms``: a longer pause, with which the first of them are not safe though they are with this one.
+    ``reason`` is why they are not safe, or not known to be, where that was looked at last.
     """
 
     outcome: Literal["safe", "unsafe", "undecided"]
@@ -55,15 +55,15 @@ _Seen = Literal["may-start-cold", "may-pause-together"]
 
 
 class _TooMuchWorkError(Exception):
-    """More rounds would have to be played than a search is worth."""
+    """More rounds would have to be simulated than a search is worth."""
 
 
 class SafePause:
     """Searches one way of restarting the instances of a group.
 
-    ``scenario_of`` makes the scenario of so many of the ``restarts``, each away for so long, with a pause; what is
-    ``all_at_once`` is never played in part. Restarts of any of ``lengths_ms`` have to be safe. The work that it takes is
-    bounded by the number of rounds, so that nothing hangs on the machine.
+    ``scenario_of`` makes the scenario of so many of the ``restarts``, each away for so long, with a pause; with
+    ``all_at_once`` they are never simulated in part. Restarts of any of ``lengths_ms`` have to be safe. The work that
+    it takes is bounded by the number of rounds, so that no result depends on the machine.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class SafePause:
         self.longest_ms = 0 if self._is_single else -(-longest_ms // _TO_MS) * _TO_MS
 
     def find(self) -> FoundPause:
-        """Search the least pause that is safe, and with it those a little longer: what they are not is left behind."""
+        """Search the least pause that is safe, as those a little longer are: if they are not, search on beyond them."""
         safe_pause, gaps = self._search_from(0), 0
         while safe_pause.outcome == "safe" and (longer_ms := self._unsafe_beside(safe_pause.pause_ms)) is not None:
             longer_pause = self._search_from(longer_ms) if gaps < _GAPS else None
@@ -105,7 +105,7 @@ class SafePause:
         return safe_pause
 
     def simulation_of(self, pause: FoundPause) -> tuple[Scenario, Plan, int]:
-        """Return the scenario of what was found, played to its end, and how many restarts there are in it.
+        """Return the scenario of a pause that was found, its plan to the end, and how many restarts it has.
 
         They are all of them unless they are safe with no pause, or not known to be, and it takes too long.
         """
@@ -181,7 +181,7 @@ class SafePause:
             return None
 
     def is_safe(self, number: int, pause_ms: int) -> bool:
-        """Tell whether so many restarts are safe with a pause, played with each length and, if all, in every draw."""
+        """Tell whether so many restarts are safe with a pause, simulated with each length and, if all, each draw."""
         if (number, pause_ms) not in self._verdicts:
             rounds_before = self._rounds_left
             self._verdicts[number, pause_ms] = all(
@@ -244,7 +244,7 @@ class SafePause:
 
 
 class _Watch:
-    """Counts rounds, and ends a plan, and whatever is played beside it, once restarts have turned out to be unsafe."""
+    """Counts rounds, and ends a plan, and simulations beside it, once restarts have turned out to be unsafe."""
 
     def __init__(self, rounds_left: int, *, stops: bool = True) -> None:
         self.rounds_left, self._stops = rounds_left, stops
@@ -281,7 +281,7 @@ def is_safe(restart_plan: Plan) -> bool:
 
     What restores for long within the limit first is not warm.
 
-    Where tasks may not run yet that started cold before, nobody knows how many stand still.
+    If tasks that started cold before may not run yet, it is unknown how many pause.
     """
     if restart_plan.may_be_restoring or restart_plan.ends("restoring_first")[1]:
         return False
@@ -294,7 +294,7 @@ def is_safe(restart_plan: Plan) -> bool:
 
 
 def _reason(restart_plan: Plan, condition: str, early_reason: _Seen | None) -> Note:
-    """Return why restarts are not safe in a plan, which was cut off where that was ``early_reason`` before its end."""
+    """Return why restarts are not safe in a plan; ``early_reason``: why it was cut off before its end."""
     if early_reason == "may-start-cold" or most_cold(restart_plan, restart_plan.summary.cold_handovers):
         return Note("may-start-cold", f"Tasks start cold {condition}")
     if restart_plan.ends("restoring_first")[1]:
@@ -316,7 +316,7 @@ def _reason(restart_plan: Plan, condition: str, early_reason: _Seen | None) -> N
 
 
 def most_cold(restart_plan: Plan, cold_handovers: int) -> int:
-    """Return the worse end, where the cold starts hang on what nobody knows."""
+    """Return the most cold starts, which may depend on something unknown."""
     return max(
         [
             cold_handovers,
@@ -330,7 +330,7 @@ def most_cold(restart_plan: Plan, cold_handovers: int) -> int:
 
 
 def _levels(restarts: int) -> Iterator[int]:
-    """Yield how many restarts are played: few, ever more, all."""
+    """Yield how many restarts are simulated: few, ever more, all."""
     number = _FEW
     while _FEW * number <= restarts:
         yield number

@@ -27,14 +27,14 @@ def scale_out(
 ) -> Scenario:
     """Return the scenario: new instances with empty disks join at once, those of ``remove`` stop at 0.
 
-    So many join as ``add`` says, or that there are ``to`` in the end. They have ``threads`` each (default: as most
+    ``add`` instances join, or so many that there are ``to`` in the end. They have ``threads`` each (default: as most
     others), and ``process_ids`` as far as given; several ``client_tags`` and ``racks`` are dealt in turn. What is
     removed is named by process id or host, and stops by a default close: the group notices at the session time-out.
 
     Raises:
         ScenarioError: an instance to remove is not there, or none is left.
         UsageError: both ``add`` and ``to``, more instances than ``to`` already, more process ids than new instances,
-            one of them twice, or one is the host of somebody else.
+            one of them twice, or one is the host of another instance.
     """
     removed_ids = tuple(dict.fromkeys(process_id_of(group, name, "--remove") for name in remove))
     new_count = add if to is None else _new_count(group, add, to, len(removed_ids))

@@ -49,7 +49,7 @@ def to_sessioned(
     number_of_draws: int | None = None,
     on_row: OnRow = lambda _number, _total: None,
 ) -> SessionedUpgrade:
-    """Play how a Connect group gets to ``sessioned``, and of an eager one what happens then by either protocol.
+    """Simulate how a Connect group gets to ``sessioned``, and of an eager one what happens then by either protocol.
 
     Raises:
         UsageError: it is no Connect group, has one worker only, or is there already.
@@ -129,7 +129,7 @@ def _events(add: int, restart_ms: int, worker: str, leader: str | None) -> dict[
 
 
 class _Play(NamedTuple):
-    """What is played; private to one upgrade."""
+    """The simulations of one upgrade; private to it."""
 
     snapshot: Snapshot
     protocol: Protocol
@@ -138,7 +138,7 @@ class _Play(NamedTuple):
     draws: int
 
     def rows(self, events: dict[What, tuple[Event, ...]]) -> Iterator[UpgradeRow]:
-        """Play everything."""
+        """Simulate everything."""
         change = self._from_eager if self.protocol == "eager" else self._from_compatible
         yield UpgradeRow("upgrade", self.protocol, _figures([change(draw) for draw in range(self.draws)]))
         for event_name, happens in events.items():

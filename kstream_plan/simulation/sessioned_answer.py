@@ -21,8 +21,8 @@ class UpgradeFigures(NamedTuple):
     """What one thing that happens comes to, over all draws.
 
     ``at_once``: most connectors and tasks that stand still at the same time, ``longest_ms`` how long one does in all,
-    both of the worst draw; ``item_ms`` all of them together; ``takes_ms`` until nothing follows any more. ``settled_draws``
-    of ``draws`` settle.
+    both of the worst draw; ``item_ms`` all of them together; ``takes_ms`` until nothing follows any more.
+    ``settled_draws`` of ``draws`` settle.
     """
 
     draws: int

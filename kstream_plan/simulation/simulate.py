@@ -32,7 +32,7 @@ from kstream_plan.simulation.new_ids import is_random, with_random_ids
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.outages import outage_note
 
-#: Where one play takes longer than that, few other settings are tried.
+#: If one simulation takes longer than that, few other settings are tried.
 _LONG_MS = 15_000
 
 
@@ -50,12 +50,12 @@ def simulate(
     on_draw: OnDraw = lambda _number, _total: None,
     **keywords: Unpack[PlanKeywords],
 ) -> Simulation:
-    """Play ``scenario`` on the group of ``snapshot``.
+    """Simulate ``scenario`` on the group of ``snapshot``.
 
-    Where ids of new instances are not given they are drawn ``number_of_draws`` times (default: by the size of the
+    Ids of new instances that are not given are drawn ``number_of_draws`` times (default: by the size of the
     group, 200 at most), or until ``draws_within_ms`` is over, by so many ``workers`` (processes); the plan is the draw
     nearest to the medians. ``what_ifs``: simulate other settings as well. ``ranges_of_shown``: even without
-    ``long_ranges`` play what else may come of the draw that is shown, if that takes a few seconds. The ``options`` may
+    ``long_ranges`` simulate other outcomes of the draw that is shown, if that takes a few seconds. The ``options`` may
     be given one by one, too.
 
     Raises:
@@ -128,6 +128,6 @@ def _with_what_ifs(
 
 
 def _simulate_with(snapshot: Snapshot, options: PlanOptions, scenario: Scenario, config: AssignmentConfig) -> Plan:
-    """Play it with other settings, and what else may come of it where that does not take long."""
+    """Simulate it with other settings, and other outcomes if that does not take long."""
     once = replace(options.of_one_play(), ranges=options.ranges, long_ranges=False)
     return plan_checked(replace(snapshot, config=config), once, scenario=scenario)

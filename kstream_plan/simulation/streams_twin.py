@@ -40,7 +40,7 @@ def check_tasks(group: Group) -> None:
 
 
 def starting(snapshot: Snapshot, broker_version: str, standbys: int, draw: int) -> Snapshot:
-    """Return the group as everybody starts anew at such a broker: nobody is a member yet, the disks are as they are.
+    """Return the group as all start anew at such a broker: there are no members yet, the disks are as they are.
 
     Member ids are random at every start: they are drawn here, from the application's id and the number of the draw.
     Settings of the group are the defaults of brokers, but for ``standbys``. Of stores in memory nothing is left.

@@ -69,7 +69,7 @@ def switch(
     number_of_draws: int | None = None,
     on_plan: OnPlan = lambda _number, _total: None,
 ) -> Switch:
-    """Play the switch of a classic group to a broker's release, and what happens, by either protocol.
+    """Simulate the switch of a classic group to a broker's release, and what happens, by either protocol.
 
     Both sides begin settled, every copy caught up, with 0, 1 and 2 standbys, as far as there are instances for them.
 
@@ -89,7 +89,7 @@ def switch(
     draws = number_of_draws or usual
     instance = _busiest(snapshot)
     events: dict[What, Event] = {"join": Join(at_ms=0, instances=tuple(NewInstance() for _ in range(add)))}
-    if len(group.instances) > 1:  # else nobody is left to take over
+    if len(group.instances) > 1:  # else no instance is left to take over
         events["bounce"] = Bounce(at_ms=0, process_ids=(instance,), restart_ms=restart_ms)
         events["crash"] = Stop(at_ms=0, process_ids=(instance,), crash=True)
     away_ms = max(restart_ms, snapshot.config.session_timeout_ms)
@@ -125,7 +125,7 @@ def switch(
 
 
 class _Played(NamedTuple):
-    """One thing that happens, by its plans, one for each draw; ``other_plans``: what else may come of it."""
+    """One event, by its plans, one for each draw; ``other_plans``: its other outcomes."""
 
     event_name: What
     standbys: int
@@ -135,7 +135,7 @@ class _Played(NamedTuple):
 
 
 class _Play(NamedTuple):
-    """What is played; private to one switch."""
+    """The simulations of one switch; private to it."""
 
     snapshot: Snapshot
     broker_version: str
@@ -143,7 +143,7 @@ class _Play(NamedTuple):
     draws: int
 
     def rows(self, standbys: Sequence[int]) -> Iterator[_Played]:
-        """Play everything; a restart close to the session time-out on either side of that."""
+        """Simulate everything; a restart close to the session time-out on either side of that."""
         for number in standbys:
             starts = [starting(self.snapshot, self.broker_version, number, draw) for draw in range(self.draws)]
             start_plans = [plan_checked(start, _QUICK, scenario=Scenario(events=())) for start in starts]
@@ -166,7 +166,7 @@ class _Play(NamedTuple):
         return settled_classic(self.snapshot, plan_checked(at_once, _QUICK).final, standbys)
 
     def _simulate(self, groups: Sequence[Snapshot], event: Event) -> list[Plan]:
-        """Play it once for each draw; without new instances a classic group does the same in each."""
+        """Simulate it once for each draw; without new instances a classic group does the same in each."""
         plans, scenario = list[Plan](), Scenario(events=(event,))
         same = groups[0].group_protocol == "classic" and not isinstance(event, Join)
         for draw, group in enumerate(groups[:1] if same else groups):
@@ -196,9 +196,9 @@ def _busiest(snapshot: Snapshot) -> str:
 def _figures(
     plans: Sequence[Plan], other_plans: Sequence[Plan] = (), away_ms: int = 0, *, stood_still: bool = False
 ) -> SwitchFigures:
-    """Return what plans come to, with the ends of what ``other_plans`` come to, which may happen as well.
+    """Return the figures of plans, with the ends of those of ``other_plans``, which may happen as well.
 
-    ``stood_still``: nobody has run anything for ``away_ms`` when they begin.
+    ``stood_still``: nothing has run for ``away_ms`` when they begin.
     """
     every = [*plans, *other_plans]
     number, summaries = len(plans), [plan.summary for plan in every]

@@ -26,8 +26,8 @@ class SwitchFigures:
     ``slowest_ms`` is how long the slowest task that starts cold restores before it runs, ``paused_ms`` how long a task
     stands still at most, restores not counted. ``runs_ms`` is when every task runs where it stays, restores included.
     ``None``: not known; ``at_least_ms`` is then the least of it, or what is likely if every copy has caught up at the
-    next probe, as ``at_least_is`` says. ``settled_draws`` of ``draws`` settle. ``may_not_settle``: it does not if stores are
-    in memory, which is unknown, or on the other side of the session time-out.
+    next probe, as ``at_least_is`` says. ``settled_draws`` of ``draws`` settle. ``may_not_settle``: it does not if
+    stores are in memory, which is unknown, or on the other side of the session time-out.
     """
 
     draws: int
@@ -67,7 +67,7 @@ class WithoutEffect(NamedTuple):
 class Switch:
     """Whether to switch: what the switch takes, and what happens on either side.
 
-    ``away_ms`` is how long nobody runs before the instances start anew. ``instance`` (process id) is the one that is
+    ``away_ms`` is how long nothing runs before the instances start anew. ``instance`` (process id) is the one that is
     bounced and crashes: it runs most. ``static_members``: there are some. ``standbys``: so many are asked for now.
     """
 

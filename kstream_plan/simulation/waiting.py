@@ -110,7 +110,7 @@ def stand(plan: Plan, snapshot: Snapshot, rounds: int, begins_ms: int) -> Stand:
 
 
 def _between_threads(plan: Plan, rounds: int) -> dict[int, int]:
-    """Return the instance of each task that changes thread there, and that nobody runs until the next rebalance."""
+    """Return the instance of each task that changes thread there, and is unassigned until the next rebalance."""
     group = plan.group
     return {
         group.task_index[step.task_id]: group.instance_index[step.to.process_id]

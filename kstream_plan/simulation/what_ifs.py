@@ -14,13 +14,13 @@ from kstream_plan.plans.simulated import WhatIf
 
 LEAST_INTERVAL_MS, _ = RANGES["probing_rebalance_interval_ms"]
 
-#: Plays the same under other settings.
+#: Simulates the same under other settings.
 Play: TypeAlias = Callable[[AssignmentConfig], Plan]
 
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """Another value of one setting, to be played."""
+    """Another value of one setting, to be simulated."""
 
     config: AssignmentConfig
     setting: str
@@ -28,14 +28,14 @@ class Try:
     play: Play
 
     def __call__(self) -> WhatIf:
-        """Play it."""
+        """Simulate it."""
         return what_if(self.config, self.setting, self.value, self.play)
 
 
 def what_ifs(
     plan: Plan, play: Play, by_chance_ms: int = 0, *, long: bool = False, side_by_side: SideBySide = in_turn
 ) -> tuple[WhatIf, ...]:
-    """Play what :func:`tries` says, and return those that are shorter by more than chance alone may make it.
+    """Simulate what :func:`tries` says, and return those that are shorter by more than chance alone may make it.
 
     ``by_chance_ms``: by how much draws differ.
     """
@@ -47,8 +47,8 @@ def what_ifs(
 def tries(summary: Summary, now: AssignmentConfig, stateful_tasks: int, play: Play, *, long: bool) -> Sequence[Try]:
     """Return what usually makes a plan shorter: more warm-ups at once, up to all of them, and a shorter interval.
 
-    ``long``: playing it takes minutes; then what takes much less time to play is tried alone, that is many warm-ups at
-    once: with another interval there are as many rounds again.
+    ``long``: a simulation takes minutes; then only many warm-ups at once are tried, which take much less time to
+    simulate: with another interval there are as many rounds again.
     """
     if not summary.warmups:
         return ()

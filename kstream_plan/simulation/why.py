@@ -61,7 +61,7 @@ def why(
 
     With ``options.replay`` it is about the decision that the snapshot knows, which is made again from its own input.
     ``other_settings`` are tried for whether it is over sooner with them, or settles, which takes a plan for each.
-    The ``options`` may be given one by one as well. ``on_round`` is told how far each of the plans is that this takes.
+    The ``options`` may be given one by one as well. ``on_round`` gets the progress of each plan that this takes.
 
     Raises:
         KeyError: there is no such task or instance in the group.
@@ -129,7 +129,7 @@ def _begins_ms(snapshot: Snapshot, options: PlanOptions) -> int:
 
 
 def _as_decided(plan: Plan, snapshot: Snapshot) -> bool:
-    """Tell whether the first round decides what was decided, instance by instance; so if nobody knows what was."""
+    """Tell whether the first round decides what was decided, instance by instance; True if that is unknown."""
     decision, group = snapshot.decision, snapshot.state.group
     if decision is None or decision.consumers is None:
         return True
