@@ -105,4 +105,4 @@ def _left_alone(plan: Plan, stopped_ids: Collection[str], holdings: Sequence[Hol
         for task in (*holding.active, *holding.standby):
             holders[task].add(group.instances[group.instance_of[consumer]].process_id)
     stateful = (holders[task] for task in group.stateful)
-    return sum(len(item) > 1 and len(item.difference(stopped_ids)) == 1 for item in stateful)
+    return sum(len(process_ids) > 1 and len(process_ids.difference(stopped_ids)) == 1 for process_ids in stateful)

@@ -132,14 +132,16 @@ def shown_draw(
     Other outcomes of a draw are known since it was drawn, and not simulated again; if not, they are simulated if
     ``options`` ask for ``long_ranges``. If they are unknown of one of the draws, the plan says so.
     """
-    item, unplayed = outcomes[all_draws.shown], [outcome for outcome in outcomes if _is_unplayed(outcome)]
-    if options.long_ranges and _is_unplayed(item):
+    shown_outcome = outcomes[all_draws.shown]
+    unplayed = [outcome for outcome in outcomes if _is_unplayed(outcome)]
+    if options.long_ranges and _is_unplayed(shown_outcome):
         result = play(options)
         shown_outcome = _outcome_of(result, measured(result))
         all_draws = summarize_draws([*outcomes[: all_draws.shown], shown_outcome, *outcomes[all_draws.shown + 1 :]])
     else:
         result = play(replace(options, ranges=False))
-        result = replace(result, summary=replace(result.summary, ranges=item.summary.ranges), warnings=item.warnings)
+        summary = replace(result.summary, ranges=shown_outcome.summary.ranges)
+        result = replace(result, summary=summary, warnings=shown_outcome.warnings)
     if unplayed and result.tells_ends:
         result = replace(result, warnings=(*result.warnings, _others_not_played(all_draws)))
     return result, all_draws
@@ -198,8 +200,8 @@ def summarize_draws(outcomes: Sequence[Outcome]) -> Draws:
     def distance(draw: int) -> tuple[bool, float, int]:
         settles, figures = outcomes[draw][:2]
         apart = sum(
-            abs(figure - item.median) / max(1, item.most - item.least)
-            for figure, item in zip(figures, ranges, strict=True)
+            abs(figure - figure_range.median) / max(1, figure_range.most - figure_range.least)
+            for figure, figure_range in zip(figures, ranges, strict=True)
         )
         return not settles, apart, draw
 
@@ -220,7 +222,7 @@ def summarize_draws(outcomes: Sequence[Outcome]) -> Draws:
 def _with_ends(ranges: Sequence[Range], outcomes: Sequence[Outcome]) -> list[Range]:
     least = map(min, zip(*(outcome.least for outcome in outcomes), strict=True))
     most = map(max, zip(*(outcome.most for outcome in outcomes), strict=True))
-    return [Range(item.median, low, high) for item, low, high in zip(ranges, least, most, strict=True)]
+    return [Range(draw_range.median, low, high) for draw_range, low, high in zip(ranges, least, most, strict=True)]
 
 
 def _range(figures: Sequence[int]) -> Range:

@@ -55,7 +55,9 @@ def _begins(instance: Instance, name: str) -> bool:
 def _names(instances: Sequence[Instance]) -> list[str]:
     """Return what each instance can be named by: its host if no other one has it, else its process id."""
     times = Counter(instance.host for instance in instances)
-    return sorted(item.host if item.host and times[item.host] == 1 else item.process_id for item in instances)
+    return sorted(
+        instance.host if instance.host and times[instance.host] == 1 else instance.process_id for instance in instances
+    )
 
 
 def _first_names(names: Sequence[str]) -> str:

@@ -128,7 +128,7 @@ def _next_number(group: Group) -> tuple[str, int] | None:
 def _free_hosts(group: Group, events: Sequence[Event]) -> Iterator[str]:
     """Yield names for new instances that no instance has or gets."""
     new_instances = (new for event in events if isinstance(event, Join) for new in event.instances)
-    used_names = {item.host for item in (*group.instances, *new_instances)} | group.instance_index.keys()
+    used_names = {instance.host for instance in (*group.instances, *new_instances)} | group.instance_index.keys()
     return (name for number in count(1) if (name := f"new-{number}") not in used_names)
 
 
@@ -148,7 +148,7 @@ class _Cast:
         match event:
             case Join():
                 instances = tuple(self._instance(new) for new in event.instances)
-                self._running |= dict.fromkeys(item.process_id for item in instances)
+                self._running |= dict.fromkeys(instance.process_id for instance in instances)
                 return replace(event, instances=instances)
             case Leave() | Stop():
                 resolved_event = replace(event, process_ids=self._process_ids(event.process_ids, event.where))
@@ -184,10 +184,10 @@ class _Cast:
         if event.keeps_disk and self._client_ids is None:
             self._running |= dict.fromkeys(was)
             return replace(event, process_ids=was)
-        new = event.new_process_ids or tuple(self._ids.next(self._client_id(item)) for item in was)
+        new = event.new_process_ids or tuple(self._ids.next(self._client_id(old_id)) for old_id in was)
         event = replace(event, keeps_disk=False)
         self._instances |= {
-            new_id: renamed(self._instances[item], new_id) for item, new_id in zip(was, new, strict=True)
+            new_id: renamed(self._instances[old_id], new_id) for old_id, new_id in zip(was, new, strict=True)
         }
         self._running |= dict.fromkeys(new)
         names = dict(zip((*event.process_ids, *was), new * 2, strict=True))
@@ -258,7 +258,7 @@ class _Cast:
         match = _WORKER.fullmatch(process_id or "")
         if match is not None:
             return match[1]
-        by_host = {f"connect-{item.host}-" for item in self._group.instances}
+        by_host = {f"connect-{instance.host}-" for instance in self._group.instances}
         usual = next(iter(self._client_ids.values()))
         return f"connect-{host}-" if by_host >= set(self._client_ids.values()) else usual
 

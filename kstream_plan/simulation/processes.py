@@ -24,12 +24,12 @@ from kstream_plan.snapshots.spark.signals import signals_afterwards
 _Played = TypeVar("_Played")
 
 
-def _read_only(item: dict[Any, Any]) -> MappingProxyType[Any, Any]:
-    return MappingProxyType(item)
+def _read_only(mapping: dict[Any, Any]) -> MappingProxyType[Any, Any]:
+    return MappingProxyType(mapping)
 
 
 # What comes of a process is pickled, read-only mappings too.
-copyreg.pickle(MappingProxyType, lambda item: (_read_only, (dict(item),)))
+copyreg.pickle(MappingProxyType, lambda mapping: (_read_only, (dict(mapping),)))
 
 
 def processors() -> int:
@@ -52,7 +52,7 @@ class SideBySide(AbstractContextManager["SideBySide"]):
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
-        self._begun_plays: list[_Begun] = []
+        self._batches: list[_Batch] = []
         self._processes: _OtherProcesses | None = None
 
     def begin(self, plays: Sequence[Callable[[], Any]], *, surely: bool = False) -> None:
@@ -64,18 +64,18 @@ class SideBySide(AbstractContextManager["SideBySide"]):
             shared_plays = self._share(
                 partial(_one_of, tuple(plays)), len(plays), process_count=min(self._workers - 1, len(plays))
             )
-            self._begun_plays.append(_Begun(plays, shared_plays, surely))
+            self._batches.append(_Batch(plays, shared_plays, surely))
 
     def __call__(self, plays: Sequence[Callable[[], _Played]]) -> Sequence[_Played]:
         """Return the outcome of each of these simulations."""
-        begun_plays = [next((item for item in self._begun_plays if play in item.plays), None) for play in plays]
-        if plays and not any(begun_plays) and self._plays_in_vain:
+        batches = [next((batch for batch in self._batches if play in batch.plays), None) for play in plays]
+        if plays and not any(batches) and self._plays_in_vain:
             self._end()  # it would be in the way
-        rest = [play for play, item in zip(plays, begun_plays, strict=True) if item is None]
+        rest = [play for play, batch in zip(plays, batches, strict=True) if batch is None]
         outcomes = iter([*self.run_each(partial(_one_of, tuple(rest)), len(rest))])
         return [
-            next(outcomes) if item is None else item.shared_plays.outcome(item.plays.index(play))
-            for play, item in zip(plays, begun_plays, strict=True)
+            next(outcomes) if batch is None else batch.shared_plays.outcome(batch.plays.index(play))
+            for play, batch in zip(plays, batches, strict=True)
         ]
 
     def run_each(self, play: Callable[[int], _Played], number: int) -> Iterator[_Played]:
@@ -92,11 +92,11 @@ class SideBySide(AbstractContextManager["SideBySide"]):
             self._end()
             raise
 
-    def _share(self, play: Callable[[int], _Played], number: int, process_count: int) -> _Shared[_Played]:
+    def _share(self, play: Callable[[int], _Played], number: int, process_count: int) -> _SharedPlays[_Played]:
         """Have so many of the other processes begin with the simulations, and take one after the other."""
         if self._processes is None:
             self._processes = _OtherProcesses(self._workers - 1)
-        shared_plays = _Shared(play, self._processes.submitter(play), number)
+        shared_plays = _SharedPlays(play, self._processes.submitter(play), number)
         for _ in range(process_count):
             shared_plays.feed()
         return shared_plays
@@ -104,8 +104,8 @@ class SideBySide(AbstractContextManager["SideBySide"]):
     @property
     def _plays_in_vain(self) -> bool:
         """Whether other processes are busy with simulations that may not be needed, and with nothing else."""
-        under_way = [item for item in self._begun_plays if item.shared_plays.is_under_way]
-        return bool(under_way) and not any(item.surely for item in under_way)
+        under_way = [batch for batch in self._batches if batch.shared_plays.is_under_way]
+        return bool(under_way) and not any(batch.surely for batch in under_way)
 
     def _end(self) -> None:
         if self._processes is not None:
@@ -116,7 +116,7 @@ class SideBySide(AbstractContextManager["SideBySide"]):
         self._end()
 
 
-class _Shared(Generic[_Played]):
+class _SharedPlays(Generic[_Played]):
     """Simulations that other processes take one after the other, and this one whenever it waits for one of them."""
 
     def __init__(
@@ -164,11 +164,11 @@ class _Shared(Generic[_Played]):
         return any(future is not None and not future.done() for future in [*self.futures.values()])
 
 
-class _Begun(NamedTuple):
+class _Batch(NamedTuple):
     """Simulations that were begun; ``surely``: they will be asked for."""
 
     plays: Sequence[Callable[[], Any]]
-    shared_plays: _Shared[Any]
+    shared_plays: _SharedPlays[Any]
     surely: bool
 
 

@@ -109,9 +109,9 @@ def _protocol_of(snapshot: Snapshot) -> Protocol:
 def _busiest(snapshot: Snapshot, leader: str | None) -> str:
     """Return the member id of the worker that runs most, other than the leader; the first of several."""
     group, holdings = snapshot.state.group, tuple(snapshot.state.holdings)
-    counts = {entry.process_id: len(holdings[place].active) for place, entry in enumerate(group.instances)}
+    counts = {instance.process_id: len(holdings[place].active) for place, instance in enumerate(group.instances)}
     counts.pop(leader or "", None)
-    return max(counts, key=lambda item: counts[item])
+    return max(counts, key=lambda process_id: counts[process_id])
 
 
 def _events(add: int, restart_ms: int, worker: str, leader: str | None) -> dict[What, tuple[Event, ...]]:
@@ -146,8 +146,10 @@ class _Play(NamedTuple):
                 draws = [self._draw_of(self._plan(protocol, happens, draw)) for draw in range(self.draws)]
                 yield UpgradeRow(event_name, protocol, _figures(draws))
 
-    def _plan(self, protocol: Protocol, events: Iterable[Event], draw: int, item: Snapshot | None = None) -> Plan:
-        snapshot = item or self.snapshot
+    def _plan(
+        self, protocol: Protocol, events: Iterable[Event], draw: int, other_snapshot: Snapshot | None = None
+    ) -> Plan:
+        snapshot = other_snapshot or self.snapshot
         scenario = with_random_ids(Scenario(events=tuple(events)), snapshot.state.group, draw)
         return plan_checked(snapshot, _QUICK, scenario=scenario, design=_DESIGNS[protocol])
 
@@ -202,16 +204,17 @@ def _as_left(eager: Plan, snapshot: Snapshot) -> Snapshot:
     items, eager_holdings = _by_name(old_cluster.task_counts), tuple(eager.final)
     place = {process_id: number for number, (process_id, _) in enumerate(eager.group.consumer_index)}
     member_ids = [process_id for process_id, _ in eager.members]
-    instances = [eager.group.instances[eager.group.instance_index[item]] for item in member_ids]
+    instances = [eager.group.instances[eager.group.instance_index[member_id]] for member_id in member_ids]
     names = [
-        [str(eager.group.tasks[task].task_id) for task in eager_holdings[place[item]].active] for item in member_ids
+        [str(eager.group.tasks[task].task_id) for task in eager_holdings[place[member_id]].active]
+        for member_id in member_ids
     ]
     generation = eager.rounds[-1].generation
     cluster = ConnectGroup(
         task_counts=old_cluster.task_counts,
         workers=tuple(
-            ConnectWorker(member_id=item, held=_items(items, runs), last_completed=generation)
-            for item, runs in zip(member_ids, names, strict=True)
+            ConnectWorker(member_id=member_id, held=_items(items, runs), last_completed=generation)
+            for member_id, runs in zip(member_ids, names, strict=True)
         ),
         leader=member_ids[0],
         generation=generation,
@@ -252,10 +255,10 @@ def _figures(draws: Sequence[_Played]) -> UpgradeFigures:
 
     return UpgradeFigures(
         draws=len(draws),
-        settled_draws=sum(item.settles for item in draws),
-        rebalances=range_of(item.rebalances for item in draws),
-        at_once=max(item.at_once for item in draws),
-        longest_ms=max(max(item.still_ms.values(), default=0) for item in draws),
-        item_ms=range_of(sum(item.still_ms.values()) for item in draws),
-        takes_ms=range_of(item.takes_ms for item in draws),
+        settled_draws=sum(draw.settles for draw in draws),
+        rebalances=range_of(draw.rebalances for draw in draws),
+        at_once=max(draw.at_once for draw in draws),
+        longest_ms=max(max(draw.still_ms.values(), default=0) for draw in draws),
+        item_ms=range_of(sum(draw.still_ms.values()) for draw in draws),
+        takes_ms=range_of(draw.takes_ms for draw in draws),
     )

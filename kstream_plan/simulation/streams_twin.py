@@ -46,10 +46,10 @@ def starting(snapshot: Snapshot, broker_version: str, standbys: int, draw: int) 
     Settings of the group are the defaults of brokers, but for ``standbys``. Of stores in memory nothing is left.
     """
     state = snapshot.state
-    copies = [[] if snapshot.stores == "in-memory" else list(item) for item in seated(state).copies]
+    copies = [[] if snapshot.stores == "in-memory" else list(task_copies) for task_copies in seated(state).copies]
     left_over = tuple(
-        tuple(copy._replace(reporters=(), consumer=None, active=False, lost_at_ms=0) for copy in item)
-        for item in copies
+        tuple(copy._replace(reporters=(), consumer=None, active=False, lost_at_ms=0) for copy in task_copies)
+        for task_copies in copies
     )
     group = _with_new_members(state.group, broker_version, draw)
     memory = BrokerGroup(

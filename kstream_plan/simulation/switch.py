@@ -148,7 +148,7 @@ class _Play(NamedTuple):
             starts = [starting(self.snapshot, self.broker_version, number, draw) for draw in range(self.draws)]
             start_plans = [plan_checked(start, _QUICK, scenario=Scenario(events=())) for start in starts]
             yield _Played("switch", number, "streams", start_plans)
-            streams = [running(item, result.final) for item, result in zip(starts, start_plans, strict=True)]
+            streams = [running(snapshot, plan.final) for snapshot, plan in zip(starts, start_plans, strict=True)]
             classic = [self._settled_classic(number)] * self.draws
             sides: tuple[tuple[Side, Sequence[Snapshot]], ...] = (("classic", classic), ("streams", streams))
             for event_name, event in self.events.items():

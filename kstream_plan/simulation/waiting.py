@@ -128,7 +128,7 @@ def handed_over_now(position: Stand) -> tuple[WorkId, ...]:
         if rnd.trigger is not Trigger.FOLLOW_UP:
             break
         task_ids += [step.task_id for step in rnd.single_steps if isinstance(step, HandOver | Promote)]
-    return tuple(item for item in task_ids if group.tasks[group.task_index[item]].stateful)
+    return tuple(task_id for task_id in task_ids if group.tasks[group.task_index[task_id]].stateful)
 
 
 def queued_tasks(position: Stand, handed_over: Sequence[WorkId]) -> tuple[WorkId, ...]:
@@ -143,7 +143,7 @@ def queued_tasks(position: Stand, handed_over: Sequence[WorkId]) -> tuple[WorkId
 
 def waiting_copies(position: Stand, handed_over: Sequence[WorkId]) -> tuple[WaitingCopy, ...]:
     """Return the copies that are waited for, in task order; those of tasks that change hands already are not."""
-    group, under_way = position.plan.group, {position.plan.group.task_index[item] for item in handed_over}
+    group, under_way = position.plan.group, {position.plan.group.task_index[task_id] for task_id in handed_over}
     to_run = {
         seat
         for seat in position.targets & position.roles_by_seat.keys()
@@ -177,9 +177,9 @@ def _waiting_copy(
     to_run: bool,
 ) -> WaitingCopy:
     group, (task, instance), known_copy = position.plan.group, seat, restoring.known_copies[seat]
-    sharing_seats = [item for item, evidence in restoring.known_copies.items() if evidence.copy.remaining]
+    sharing_seats = [other_seat for other_seat, evidence in restoring.known_copies.items() if evidence.copy.remaining]
     rate, next_ms = position.snapshot.rates.restore_rate(instance), position.next_probe_ms
-    sized = all(group.tasks[item].end_offset_known for item, _ in sharing_seats)
+    sized = all(group.tasks[shared_task].end_offset_known for shared_task, _ in sharing_seats)
     ready_ms = _ready_ms(position, seat, restoring) if rate is not None and sized else None
     late = ready_ms is None or (next_ms is not None and ready_ms > next_ms)
     whole = group.tasks[task].end_offset_sum if group.tasks[task].end_offset_known else None

@@ -116,7 +116,7 @@ def _sooner(tried: Sequence[WhatIf]) -> tuple[WhatIf, ...]:
     """Return those that are shorter than the one of the same setting before them, which costs less."""
     shorter: list[WhatIf] = []
     for trial in tried:
-        earlier_ms = [item.duration_ms for item in shorter if item.setting == trial.setting]
+        earlier_ms = [choice.duration_ms for choice in shorter if choice.setting == trial.setting]
         if trial.verdict == "settled" and trial.duration_ms < min(earlier_ms, default=trial.duration_ms + 1):
             shorter.append(trial)
     return tuple(shorter)
@@ -138,9 +138,16 @@ def _as_decided(plan: Plan, snapshot: Snapshot) -> bool:
         tasks_by_instance = []
         for consumers in group.consumers_of:
             own_holdings = holdings[consumers.start : consumers.stop]
-            active = sorted(task for item in own_holdings for task in item.active)
+            active = sorted(task for holding in own_holdings for task in holding.active)
             tasks_by_instance.append(
-                (active, sorted(task for item in own_holdings for task in item.standby + item.warmup + item.temporary))
+                (
+                    active,
+                    sorted(
+                        task
+                        for holding in own_holdings
+                        for task in holding.standby + holding.warmup + holding.temporary
+                    ),
+                )
             )
         return tasks_by_instance
 
@@ -150,11 +157,11 @@ def _as_decided(plan: Plan, snapshot: Snapshot) -> bool:
 def _balance(position: Stand, probes: Probing) -> Balancing:
     plan = position.plan
     final_loads = instance_loads(plan.group, plan.final)
-    uneven = Uneven(_spread(_stateful(position)), _spread([item.stateful for item in final_loads]))
+    uneven = Uneven(_spread(_stateful(position)), _spread([load.stateful for load in final_loads]))
     current_balance = plan.rounds[position.rounds - 1].balance if position.rounds else plan.initial_balance
     final_balance = plan.rounds[-1].balance if plan.rounds else current_balance
     to_move = sum(position.owners.get(task) != instance for task, instance in position.targets)
-    warming_count = len({item.task_id for item in probes.waiting if item.to_run} | set(probes.queued))
+    warming_count = len({copy.task_id for copy in probes.waiting if copy.to_run} | set(probes.queued))
     if to_move:
         code = WhyBalance.WAITS_FOR_COPIES if warming_count else WhyBalance.MOVES
     elif max(current_balance.balance_factor, uneven.now) <= 1:
@@ -236,7 +243,7 @@ def _task(position: Stand, task_id: WorkId, probes: Probing) -> TaskAnswer:
     first = plan.rounds[position.rounds - 1].assigned if position.rounds else plan.initial
     owner, ends = position.owners.get(task, _owner(group, first, task)), _owner(group, plan.final, task)
     target = next((instance for instance, tasks in enumerate(plan.target.active) if task in tasks), None)
-    waiting_copy = next((item for item in probes.waiting if item.task_id == task_id and item.to_run), None)
+    waiting_copy = next((copy for copy in probes.waiting if copy.task_id == task_id and copy.to_run), None)
     if not group.tasks[task].stateful:
         code = WhyTask.STATELESS
     elif owner is None:
@@ -249,14 +256,14 @@ def _task(position: Stand, task_id: WorkId, probes: Probing) -> TaskAnswer:
         code = WhyTask.WAITS_FOR_COPY
     else:
         code = WhyTask.MOVES
-    concerned = [fromkey for fromkey in dict.fromkeys((owner, target)) if fromkey is not None]
+    concerned = [instance for instance in dict.fromkeys((owner, target)) if instance is not None]
     return TaskAnswer(
         why=code,
         task_id=task_id,
         owner=_name(group, owner),
         target=_name(group, target),
         ends=_name(group, ends),
-        shares=tuple(_share(position, item, task) for item in concerned),
+        shares=tuple(_share(position, instance, task) for instance in concerned),
         waiting=waiting_copy,
         steps=tuple(_steps_of(plan, task_id)),
     )
@@ -275,10 +282,11 @@ def _owner(group: Group, holdings: Sequence[Holding], task: int) -> int | None:
 def _share(position: Stand, instance: int, task: int) -> Share:
     """Return the stateful tasks of an instance, and those among them of the same subtopology as ``task``."""
     group = position.plan.group
-    runs = [item for item, owner in position.owners.items() if owner == instance]
-    is_to = [item for item, target in position.targets if target == instance]
-    kinds = [[group.subtopologies[item] == group.subtopologies[task] for item in tasks] for tasks in (runs, is_to)]
-    return Share(group.instances[instance].process_id, len(runs), len(is_to), *map(sum, kinds))
+    own_tasks = [own_task for own_task, owner in position.owners.items() if owner == instance]
+    due_tasks = [due_task for due_task, target in position.targets if target == instance]
+    subtopology = group.subtopologies[task]
+    kinds = [[group.subtopologies[number] == subtopology for number in tasks] for tasks in (own_tasks, due_tasks)]
+    return Share(group.instances[instance].process_id, len(own_tasks), len(due_tasks), *map(sum, kinds))
 
 
 def _due(position: Stand, instance: int) -> int:
@@ -301,9 +309,9 @@ def _instance(position: Stand, process_id: str, probes: Probing) -> InstanceAnsw
     plan, group = position.plan, position.plan.group
     instance = group.instance_index[process_id]
     load, stateful = _loads(position)[instance], _stateful(position)[instance]
-    shares = [_due(position, item) for item in range(len(group.instances))]
-    own_copies = tuple(item for item in probes.waiting if item.destination == process_id)
-    target_ids = {group.tasks[task].task_id for task, item in position.targets if item == instance}
+    shares = [_due(position, index) for index in range(len(group.instances))]
+    own_copies = tuple(copy for copy in probes.waiting if copy.destination == process_id)
+    target_ids = {group.tasks[task].task_id for task, target in position.targets if target == instance}
     starts = (
         (rnd.at_ms, group.tasks[group.task_index[step.task_id]].stateful)
         for rnd in position.later
@@ -311,12 +319,12 @@ def _instance(position: Stand, process_id: str, probes: Probing) -> InstanceAnsw
         if isinstance(step, HandOver | Promote) and step.to.process_id == process_id
     )
     first_ms, first_is_stateful = next(starts, (None, False))
-    queued_ids = tuple(item for item in probes.queued if item in target_ids)
+    queued_ids = tuple(task_id for task_id in probes.queued if task_id in target_ids)
     decision = position.snapshot.decision
     newcomers = set() if decision is None else {group.instance_of[consumer] for consumer in decision.others}
     if instance in newcomers and not load.tasks:
         code = WhyInstance.NOT_DECIDED_FOR
-    elif any(item.to_run for item in own_copies):
+    elif any(copy.to_run for copy in own_copies):
         code = WhyInstance.WAITS_FOR_COPIES
     elif queued_ids:
         code = WhyInstance.WAITS_FOR_A_PLACE
