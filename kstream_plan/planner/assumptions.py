@@ -54,9 +54,9 @@ def assumptions(
         )
     known_task_ids = {task.task_id for task in snapshot.state.group.tasks if task.end_offset_known}
     empty = [
-        str(now.task_id)
-        for now in state.group.tasks
-        if now.stateful and not now.end_offset_known and now.task_id in known_task_ids
+        str(current_task.task_id)
+        for current_task in state.group.tasks
+        if current_task.stateful and not current_task.end_offset_known and current_task.task_id in known_task_ids
     ]
     if rounds and empty and snapshot.group_protocol != "connect":
         message = (
@@ -65,12 +65,12 @@ def assumptions(
             "would tell)"
         )
         notes.append(Note("end-offsets-of-start", message, tuple(empty)))
-    new = sorted(set(run.group.instance_index).difference(state.group.instance_index))
-    if new and snapshot.rates.restore and snapshot.rates.restore_per_instance is None:
+    new_ids = sorted(set(run.group.instance_index).difference(state.group.instance_index))
+    if new_ids and snapshot.rates.restore and snapshot.rates.restore_per_instance is None:
         message = (
             "New instances are assumed to restore at the median rate of the others: theirs cannot have been measured"
         )
-        notes.append(Note("new-instances-restore-rate", message, tuple(new)))
+        notes.append(Note("new-instances-restore-rate", message, tuple(new_ids)))
     unmeasured = _unmeasured(snapshot)
     if rounds and unmeasured:
         message = "Instances that were not seen restoring are assumed to restore at the median rate of the others"

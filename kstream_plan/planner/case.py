@@ -88,8 +88,8 @@ class Case:
         """
         snapshot, outside, config = self.snapshot, self.outside, self.snapshot.config
         design = self.design
-        now = state_now(snapshot, self.now_ms, ready=self.options.ready, cleaning=self.options.cleaning)
-        state = design.start(now, self.scenario)
+        known_state = state_now(snapshot, self.now_ms, ready=self.options.ready, cleaning=self.options.cleaning)
+        state = design.start(known_state, self.scenario)
         roster = Roster(state.group, outside.all_instances if self.scenario else None)
         rates = snapshot.rates if rates is None else rates
         outcome = rehearse(

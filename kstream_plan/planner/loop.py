@@ -93,14 +93,14 @@ def rehearse(
     if previous_turn is None:
         lapse = Lapse(state.at_ms, 0, outside.spans(state.at_ms, 0), idle=True)
         state = coordinator.until_now(state, lapse)
-    restore_totals = RestoreTotals(state.group, coordinator.under_way(state), outside.rates_from(0), outside.steady)
+    restore_totals = RestoreTotals(state.group, coordinator.under_way(state), outside.rates_from(0), outside.is_steady)
     maker = StepMaker(roster.group)
     run = _Run(
         state, config, coordinator, outside, roster, maker, restore_totals, first_trigger, previous_turn, balances
     )
     if previous_turn is None:
         run.may_end = True
-        run.take_in(outside.due(0))
+        run.take_in(outside.take_changes(0))
     else:
         run.follow(previous_turn)
     while True:
@@ -159,7 +159,7 @@ class _Run:
     def record(self, turn: Turn) -> Due | None:
         """Write down the turn; return when the next one comes by itself."""
         if turn.silent:
-            return self.coordinator.next(turn, partial(self.outside.ahead, self.at_ms))
+            return self.coordinator.next(turn, partial(self.outside.spans_ahead, self.at_ms))
         self.coordinator.took(turn)
         rates, steps = self.outside.rates_from(self.at_ms), RoundSteps.of(self.maker, turn.steps, turn.stateless)
         if turn.members:
@@ -172,7 +172,7 @@ class _Run:
             self._close_round()
             self.first = self.first or turn.state
             self.rounds.append(self._round(turn, steps))
-        return self.coordinator.next(turn, partial(self.outside.ahead, self.at_ms))
+        return self.coordinator.next(turn, partial(self.outside.spans_ahead, self.at_ms))
 
     def verdict(self, turn: Turn, due: Due | None, *, rounds_left: int) -> Verdict | None:
         """Say how it ends, if it ends here: never while something is still to come from outside."""
@@ -190,7 +190,7 @@ class _Run:
         steps = RoundSteps.of(self.maker, turn.steps)
         self.restore_totals.add(self.at_ms, turn.state.group, self.outside.rates, steps)
         self.restore_totals.begin(steps)
-        due = self.coordinator.next(turn, partial(self.outside.ahead, self.at_ms))
+        due = self.coordinator.next(turn, partial(self.outside.spans_ahead, self.at_ms))
         if due is None and self.outside.next_change_ms() is None:
             due, self.may_end = Due(0, self.trigger), True
         self.go_on(turn, due)
@@ -204,7 +204,7 @@ class _Run:
         to_ms = self._earliest_ms(max(0, due.at_ms))
         self.trigger, self.under_way = due.trigger, due.begun
         self._pass(turn, to_ms)
-        self.take_in(self.outside.due(to_ms))
+        self.take_in(self.outside.take_changes(to_ms))
 
     def may_wait(self, turn: Turn) -> bool:
         """Tell whether nothing can be decided at the beginning, or nothing would change and no member came or went."""
@@ -221,7 +221,7 @@ class _Run:
             return False
         self._pass(turn, self._earliest_ms(to_ms), idle=True)
         earlier, trigger = self.arrived, self.trigger
-        self.take_in(self.outside.due(self.at_ms))
+        self.take_in(self.outside.take_changes(self.at_ms))
         if earlier:
             self.arrived, self.trigger = [*earlier, *self.arrived], trigger
         return True
@@ -302,12 +302,12 @@ class _Run:
             assert turn.member is not None
             turns.append(MemberTurn(turn.at_ms, *turn.member, sum(map(len, parts))))
             parts.append(steps)
-        last, reached = self.turns[-1][0], {*rnd.phases}.union(*(turn.phases for turn, _ in self.turns))
+        last, reached_phases = self.turns[-1][0], {*rnd.phases}.union(*(turn.phases for turn, _ in self.turns))
         self.rounds[-1] = replace(
             rnd,
             steps=RoundSteps.joined(parts),
             turns=tuple(turns),
-            phases=tuple(phase for phase in Phase if phase in reached),
+            phases=tuple(phase for phase in Phase if phase in reached_phases),
             balance=self._balance(last, RunningBalance(last.state.group)),
             decided=self.roster.holdings(last.state.group, last.decided),
             assigned=self.roster.holdings(last.state.group, last.held),
@@ -319,9 +319,9 @@ class _Run:
 
     def _pass(self, turn: Turn, to_ms: int, *, idle: bool = False) -> None:
         spans = self.outside.spans(self.at_ms, to_ms)
-        paced = self.outside.paced(self.at_ms, to_ms)
+        rates_change = self.outside.rates_change(self.at_ms, to_ms)
         more_changes = self.outside.next_change_ms() is not None
-        self._set_state(self.coordinator.later(turn, Lapse(self.at_ms, to_ms, spans, paced, idle, more_changes)))
+        self._set_state(self.coordinator.later(turn, Lapse(self.at_ms, to_ms, spans, rates_change, idle, more_changes)))
         self.at_ms = to_ms
 
     def _set_state(self, state: GroupState) -> None:
@@ -345,7 +345,7 @@ class _Run:
             for arrival in change.joined
             if arrival.disk_of is not None
         }
-        taking = TakingIn(
+        membership_change = TakingIn(
             change=change,
             group=group,
             disks=disks,
@@ -353,7 +353,7 @@ class _Run:
             produced=self.outside.produced,
             config=self.config,
         )
-        self.state, steps = self.coordinator.take_in(self.state, taking)
+        self.state, steps = self.coordinator.take_in(self.state, membership_change)
         self.members += steps
         self._regrouped()
 

@@ -201,8 +201,8 @@ class _Draft:
                 self._put_off(due, waits_until_ms)
                 heappush(queue, due._replace(at_ms=waits_until_ms))
                 continue
-            for later in self._happen(due):
-                heappush(queue, later)
+            for next_event in self._happen(due):
+                heappush(queue, next_event)
 
     def _waits_until_ms(self, due: _Due) -> int:
         """Return when an event happens that is due: a default close not before a rebalance on its way has ended."""
@@ -212,8 +212,8 @@ class _Draft:
         if isinstance(event, Stop) and not event.crash:
             return max(due.at_ms, self._rebalance_over_ms(due.at_ms))
         if isinstance(event, Return):
-            late = [self.put_off[process_id] for process_id in event.process_ids if process_id in self.put_off]
-            return max((stops_ms + event.at_ms - stop.at_ms for stop, stops_ms in late), default=due.at_ms)
+            put_off_stops = [self.put_off[process_id] for process_id in event.process_ids if process_id in self.put_off]
+            return max((stops_ms + event.at_ms - stop.at_ms for stop, stops_ms in put_off_stops), default=due.at_ms)
         return due.at_ms
 
     def _rebalance_over_ms(self, at_ms: int) -> int:
@@ -237,23 +237,23 @@ class _Draft:
         if event.surge:
             yield from self._surged(due, event)
             return
-        first, rest = event.process_ids[:1], event.process_ids[1:]
+        restarted_ids, remaining_ids = event.process_ids[:1], event.process_ids[1:]
         end = Leave if event.leaves else Stop
-        self.take(end(at_ms=at_ms, process_ids=first, where=event.where))
-        self.lead.renew(first, event.settings)
+        self.take(end(at_ms=at_ms, process_ids=restarted_ids, where=event.where))
+        self.lead.renew(restarted_ids, event.settings)
         back_ms = at_ms + event.restart_ms
-        new = tuple(str(instance.process_id) for instance in event.new_instances[:1])
-        back = Return(
+        new_ids = tuple(str(instance.process_id) for instance in event.new_instances[:1])
+        return_event = Return(
             at_ms=back_ms,
-            process_ids=first,
-            keeps_disk=not new,
+            process_ids=restarted_ids,
+            keeps_disk=not new_ids,
             static=event.static,
-            new_process_ids=new,
+            new_process_ids=new_ids,
             where=event.where,
         )
-        yield _Due(back_ms, due.place, due.step + 1, back)
+        yield _Due(back_ms, due.place, due.step + 1, return_event)
         next_ms = back_ms + event.pause_ms
-        remaining = replace(event, at_ms=next_ms, process_ids=rest, new_instances=event.new_instances[1:])
+        remaining = replace(event, at_ms=next_ms, process_ids=remaining_ids, new_instances=event.new_instances[1:])
         yield _Due(next_ms, due.place, due.step + 2, remaining)
 
     def _surged(self, due: _Due, event: Bounce) -> Iterator[_Due]:
@@ -268,8 +268,8 @@ class _Draft:
         yield _Due(ends_ms, due.place, due.step + 1, end_event)
         next_ms = ends_ms + event.pause_ms
         remaining = event.process_ids[so_many:], event.new_instances[so_many:]
-        rest = replace(event, at_ms=next_ms, process_ids=remaining[0], new_instances=remaining[1])
-        yield _Due(next_ms, due.place, due.step + 2, rest)
+        remaining_event = replace(event, at_ms=next_ms, process_ids=remaining[0], new_instances=remaining[1])
+        yield _Due(next_ms, due.place, due.step + 2, remaining_event)
 
     def take(self, event: Event) -> None:
         match event:

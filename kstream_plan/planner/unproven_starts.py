@@ -163,8 +163,12 @@ def known_copies(snapshot: Snapshot, paces: Sequence[PaceChange], *, now_ms: int
         trust_ms,
         written=partial(_written_records, snapshot, outside, now_ms),
         bursts=partial(_bursts, snapshot.state.group, paces, now_ms),
-        restores_as_given=any(isinstance(p, RestoreRate) and not p.process_ids and p.at_ms <= 0 for p in paces),
-        writes_as_given=any(isinstance(p, ProduceRate) and p.subtopology is None and p.at_ms <= 0 for p in paces),
+        restores_as_given=any(
+            isinstance(pace, RestoreRate) and not pace.process_ids and pace.at_ms <= 0 for pace in paces
+        ),
+        writes_as_given=any(
+            isinstance(pace, ProduceRate) and pace.subtopology is None and pace.at_ms <= 0 for pace in paces
+        ),
     )
 
 

@@ -168,8 +168,8 @@ class WhatElse:
         self, play: OnePlay, outcomes_by_reason: Mapping[str, Sequence[Ends]], warnings: tuple[Note, ...]
     ) -> tuple[tuple[FigureRange, ...], tuple[Note, ...]]:
         """Return the ranges of these outcomes, and of those that need a whole plan; and the warnings that matter."""
-        case, likely_plan, first, extra_probes = self.case, play.plan, _ends(play.plan), self._extra_probes(play)
-        ends = [first, *outcomes_by_reason[_ALWAYS]]
+        case, likely_plan, likely_ends, extra_probes = self.case, play.plan, _ends(play.plan), self._extra_probes(play)
+        ends = [likely_ends, *outcomes_by_reason[_ALWAYS]]
         if case.outside.close_by_ms:
             sides = self._sides_of_the_time_out()
             plan_within, plan_beyond = (
@@ -189,7 +189,7 @@ class WhatElse:
         warnings = (*warnings, *_not_firm(likely_plan, beginnings))
         for code in (LEFT_OVER_CLEANUP, LATE_FOLLOW_UP, READY_AT_FOLLOW_UP):
             other_ends = outcomes_by_reason.get(code, [])
-            if _differ([first, *other_ends]):
+            if _differ([likely_ends, *other_ends]):
                 ends += other_ends
             else:
                 warnings = tuple(note for note in warnings if note.code != code)
@@ -197,14 +197,14 @@ class WhatElse:
         on_disks = (*ends, *coldest)
         ranges = tuple(
             _ranges(
-                [*ends, *({**first, **_restoring_first(first, memory_ends)} for memory_ends in in_memory)],
+                [*ends, *({**likely_ends, **_restoring_first(likely_ends, memory_ends)} for memory_ends in in_memory)],
                 (*coldest, *in_memory),
             )
         )
         if all(play["settles"] for play in on_disks) and not _settle_in_memory((*on_disks, *in_memory)):
             warnings = (*warnings, Note(MEMORY_UNSETTLED, _UNSETTLED))
         longer = any(play[_LONGER_IN_MEMORY] for play in ends) or any(
-            _restores_longer(memory_ends, first) for memory_ends in in_memory
+            _restores_longer(memory_ends, likely_ends) for memory_ends in in_memory
         )
         if longer and any(play[_COLD_RESTORE] for play in ends):
             warnings = (*warnings, Note(ENDLESS, _RESTORES_LONGER, (_COLD_RESTORE,)))
@@ -269,9 +269,9 @@ class WhatElse:
         if self.case.outside.any_leads:
             yield from (self._variant(next_leader=next_leader) for next_leader in _EITHER_LEADS)
         scenario = self.case.scenario
-        apart = scenario and self.case.design.leaving_in_turn(scenario, self.case.snapshot)
-        if apart is not None:
-            yield self._variant(case=replace(self.case, scenario=apart))
+        one_by_one = scenario and self.case.design.leaving_in_turn(scenario, self.case.snapshot)
+        if one_by_one is not None:
+            yield self._variant(case=replace(self.case, scenario=one_by_one))
 
     def _with_other_copies(self, play: OnePlay, extra_probes: int) -> Iterator[OtherPlay]:
         """Yield the variants in which copies lack more, or less, than is reported of them."""
@@ -296,12 +296,15 @@ class WhatElse:
         rated = case.snapshot.rates.any_restore or any(isinstance(pace, RestoreRate) for pace in case.outside.paces)
         if not rated or not rounds or not self._any_restores(play):
             return
-        threads, late = max(instance.capacity for instance in case.outside.all_instances), case.design.at_probes()
-        if threads > 1 or late != case.design:
+        threads, late_design = (
+            max(instance.capacity for instance in case.outside.all_instances),
+            case.design.at_probes(),
+        )
+        if threads > 1 or late_design != case.design:
             config = case.snapshot.config
             interval_ms = config.probing_rebalance_interval_ms
-            early = interval_ms / (interval_ms + config.heartbeat_interval_ms) if late != case.design else 1
-            yield self._variant(late, self._at_other_rates(early / threads))
+            early = interval_ms / (interval_ms + config.heartbeat_interval_ms) if late_design != case.design else 1
+            yield self._variant(late_design, self._at_other_rates(early / threads))
         fastest = self._at_other_rates(threads)
         if threads > 1:
             yield self._variant(case=fastest)
@@ -465,8 +468,8 @@ def _close_to_time_out(plan_within: Plan, plan_beyond: Plan, process_ids: tuple[
 def _in_short(summary: Summary) -> str:
     rebalances = "1 rebalance" if summary.rebalances == 1 else f"{summary.rebalances:,} rebalances"
     cold = "1 cold start" if summary.cold_handovers == 1 else f"{summary.cold_handovers:,} cold starts"
-    still = f"{duration(summary.paused_task_ms)} of pauses"
-    return f"{duration(summary.duration_ms)}, {rebalances}, {cold}, {still}"
+    pauses = f"{duration(summary.paused_task_ms)} of pauses"
+    return f"{duration(summary.duration_ms)}, {rebalances}, {cold}, {pauses}"
 
 
 def _ends(play: InFigures) -> Ends:

@@ -500,17 +500,17 @@ def _played_in(
     search = SafePause(snapshot, options, scenario_of, len(restarted), lengths_ms, all_at_once=bool(way.zones))
     safe_pause = search.find()
     scenario, restart_plan, restarts = search.simulation_of(safe_pause)
-    draws, still = None, [standing_still(restart_plan, 0)]
+    draws, paused_counts = None, [standing_still(restart_plan, 0)]
     if is_random(scenario, group):
         number = min(DRAWS, usual_number(group, snapshot.config))
         simulation = simulate(snapshot, scenario, options, number_of_draws=number, what_ifs=False, floor=False)
         restart_plan, draws = simulation.plan, simulation.draws
-        still = [standing_still(search.play(scenario, draw, check=False), 0) for draw in range(number)]
+        paused_counts = [standing_still(search.play(scenario, draw, check=False), 0) for draw in range(number)]
     figures = alternative_figures(restart_plan, draws)
     sides = [scenario]
     if safe_pause.outcome == "safe":  # else the search tells why not
         sides += (scenario_of(restarts, length_ms, safe_pause.pause_ms) for length_ms in lengths_ms[1:])
-    draws_of_sides = [[with_random_ids(side, group, draw) for side in sides] for draw in range(len(still))]
+    draws_of_sides = [[with_random_ids(side, group, draw) for side in sides] for draw in range(len(paused_counts))]
     in_each = (_unproven_on_any_side(snapshot, options, draw_sides) for draw_sides in draws_of_sides)
     unproven = next(filter(None, in_each), ())  # of the first draw that has some: of others they are other starts
     if safe_pause.outcome == "safe" and not unproven:
@@ -528,7 +528,7 @@ def _played_in(
         draws=draws,
         figures=figures,
         most_cold=most_cold(restart_plan, figures.cold_handovers.most) + len(counted_starts),
-        still_at_once=Range(still[0 if draws is None else draws.shown], min(still), max(still)),
+        still_at_once=Range(paused_counts[0 if draws is None else draws.shown], min(paused_counts), max(paused_counts)),
         ends_ms=max(
             [
                 *restart_plan.ends("duration_ms", figures.balanced_ms.most),

@@ -213,8 +213,8 @@ def _longer_ms(plan: Plan, cured_plan: Plan) -> int | None:
     """Return how long a plan with other settings takes, if that is longer than without them."""
     if not plan.verdict.kind == cured_plan.verdict.kind == "settled":
         return None
-    then_ms = cured_plan.ends("duration_ms")[1]
-    return then_ms if then_ms > plan.ends("duration_ms")[1] else None
+    cured_ms = cured_plan.ends("duration_ms")[1]
+    return cured_ms if cured_ms > plan.ends("duration_ms")[1] else None
 
 
 def _more_warmups(plan: Plan, _finding: Finding) -> Iterator[Mapping[str, int]]:

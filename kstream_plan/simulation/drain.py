@@ -281,8 +281,8 @@ def drain(
     unknown = any(note.code == MAYBE_READY for note in outcome.assumptions)
     best, at_best = stopped_now(ready="all") if unknown else (outcome, now)
     at_once = _at_once(snapshot, (outcome, best), process_ids, now, at_best, moment)
-    for paced in _at_rates_of_one_thread(snapshot):
-        at_once = _with_slower(at_once, paced, *stopped_now(snapshot=paced))
+    for slower_snapshot in _at_rates_of_one_thread(snapshot):
+        at_once = _with_slower(at_once, slower_snapshot, *stopped_now(snapshot=slower_snapshot))
     other_plans = _decided_otherwise(snapshot, replace(options, ready="none"), stop.scenario(moment.at_ms))
     at_once = _with_other_outcomes(at_once, snapshot, other_plans, _AT_OTHER_TIMES)
     if at_once.answer is Answer.YES and _may_be_deleted(outcome):

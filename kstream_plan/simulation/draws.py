@@ -199,11 +199,11 @@ def summarize_draws(outcomes: Sequence[Outcome]) -> Draws:
 
     def distance(draw: int) -> tuple[bool, float, int]:
         settles, figures = outcomes[draw][:2]
-        apart = sum(
+        deviation = sum(
             abs(figure - figure_range.median) / max(1, figure_range.most - figure_range.least)
             for figure, figure_range in zip(figures, ranges, strict=True)
         )
-        return not settles, apart, draw
+        return not settles, deviation, draw
 
     settled_count = sum(outcome.settles for outcome in outcomes)
     mostly_settled = 2 * settled_count >= len(outcomes)

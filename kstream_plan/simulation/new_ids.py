@@ -180,43 +180,45 @@ class _Cast:
         return event
 
     def _back(self, event: Return) -> Return:
-        was = self._process_ids(event.process_ids, event.where)
+        old_ids = self._process_ids(event.process_ids, event.where)
         if event.keeps_disk and self._client_ids is None:
-            self._running |= dict.fromkeys(was)
-            return replace(event, process_ids=was)
-        new = event.new_process_ids or tuple(self._ids.next(self._client_id(old_id)) for old_id in was)
+            self._running |= dict.fromkeys(old_ids)
+            return replace(event, process_ids=old_ids)
+        new_ids = event.new_process_ids or tuple(self._ids.next(self._client_id(old_id)) for old_id in old_ids)
         event = replace(event, keeps_disk=False)
         self._instances |= {
-            new_id: renamed(self._instances[old_id], new_id) for old_id, new_id in zip(was, new, strict=True)
+            new_id: renamed(self._instances[old_id], new_id) for old_id, new_id in zip(old_ids, new_ids, strict=True)
         }
-        self._running |= dict.fromkeys(new)
-        names = dict(zip((*event.process_ids, *was), new * 2, strict=True))
+        self._running |= dict.fromkeys(new_ids)
+        names = dict(zip((*event.process_ids, *old_ids), new_ids * 2, strict=True))
         self._new |= names
-        return replace(event, process_ids=was, new_process_ids=new)
+        return replace(event, process_ids=old_ids, new_process_ids=new_ids)
 
     def _bounce(self, event: Bounce) -> Bounce:
-        was = self._process_ids(event.process_ids, event.where)
+        old_ids = self._process_ids(event.process_ids, event.where)
         if not event.surge and self._client_ids is None:
-            return replace(event, process_ids=was)
+            return replace(event, process_ids=old_ids)
         if not event.surge:
-            back = self._back(Return(at_ms=event.at_ms, process_ids=was, where=event.where))
-            for process_id in was:
+            return_event = self._back(Return(at_ms=event.at_ms, process_ids=old_ids, where=event.where))
+            for process_id in old_ids:
                 self._running.pop(process_id, None)
             return replace(
                 event,
-                process_ids=was,
-                new_instances=tuple(self._instances[new_process_id] for new_process_id in back.new_process_ids),
+                process_ids=old_ids,
+                new_instances=tuple(self._instances[new_process_id] for new_process_id in return_event.new_process_ids),
             )
-        new = event.new_instances or tuple(map(self._stand_in, was))
-        if event.surge < 0 or len(new) != len(was):
-            message = f"{len(new)} instances replace {len(was)}, {event.surge} at a time"
+        replacements = event.new_instances or tuple(map(self._stand_in, old_ids))
+        if event.surge < 0 or len(replacements) != len(old_ids):
+            message = f"{len(replacements)} instances replace {len(old_ids)}, {event.surge} at a time"
             raise ScenarioError(
                 message, where=event.where, fix="name as many new ones, or none, and at least 1 at a time"
             )
         resolved_event = replace(
-            event, process_ids=was, new_instances=tuple(self._instance(new_instance) for new_instance in new)
+            event,
+            process_ids=old_ids,
+            new_instances=tuple(self._instance(new_instance) for new_instance in replacements),
         )
-        for process_id in was:
+        for process_id in old_ids:
             self._running.pop(process_id, None)
         self._running |= dict.fromkeys(str(instance.process_id) for instance in resolved_event.new_instances)
         return resolved_event

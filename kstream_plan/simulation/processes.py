@@ -147,8 +147,8 @@ class _SharedPlays(Generic[_Played]):
 
     def outcome(self, place: int) -> _Played:
         """Return the outcome of one; while another process simulates it, those that are left are simulated here."""
-        while not self._has_come(place) and (mine := self._next_left()) is not None:
-            self.futures[mine] = _played_here(self._play, mine)
+        while not self._has_come(place) and (own_place := self._next_left()) is not None:
+            self.futures[own_place] = _played_here(self._play, own_place)
         return _outcome(self.futures.get(place), partial(self._play, place))
 
     def _next_left(self) -> int | None:

@@ -109,14 +109,14 @@ class SafePause:
 
         They are all of them unless they are safe with no pause, or not known to be, and it takes too long.
         """
-        every, number = self._levels[-1], pause.restarts
+        all_restarts, number = self._levels[-1], pause.restarts
         known_plan = self._plans.get((number, pause.pause_ms))
         if known_plan is not None:
             return self._scenario(number, pause.pause_ms), known_plan, number
-        if pause.outcome == "unsafe" and every > pause.restarts:
-            scenario = self._scenario(every, pause.pause_ms)
+        if pause.outcome == "unsafe" and all_restarts > pause.restarts:
+            scenario = self._scenario(all_restarts, pause.pause_ms)
             with suppress(_TooMuchWorkError):
-                return scenario, self.play(scenario, 0, _Watch(self._rounds_left // 2, stops=False)), every
+                return scenario, self.play(scenario, 0, _Watch(self._rounds_left // 2, stops=False)), all_restarts
         number = max(pause.restarts, self._levels[0])
         scenario = self._scenario(number, pause.pause_ms)
         return scenario, self.play(scenario, 0), number
@@ -137,8 +137,8 @@ class SafePause:
 
     def _expect(self, number: int, pause_ms: int) -> None:
         """Raise if all restarts take more rounds than are left, by those that so many took."""
-        every = self._levels[-1]
-        if number < every and self._rounds[number, pause_ms] * every // number > self._rounds_left:
+        all_restarts = self._levels[-1]
+        if number < all_restarts and self._rounds[number, pause_ms] * all_restarts // number > self._rounds_left:
             raise _TooMuchWorkError
 
     def _least_ms(self, number: int, low_ms: int) -> int | None:

@@ -141,9 +141,9 @@ class _Play(NamedTuple):
         """Simulate everything."""
         change = self._from_eager if self.protocol == "eager" else self._from_compatible
         yield UpgradeRow("upgrade", self.protocol, _figures([change(draw) for draw in range(self.draws)]))
-        for event_name, happens in events.items():
+        for event_name, row_events in events.items():
             for protocol in (self.protocol, "sessioned"):
-                draws = [self._draw_of(self._plan(protocol, happens, draw)) for draw in range(self.draws)]
+                draws = [self._draw_of(self._plan(protocol, row_events, draw)) for draw in range(self.draws)]
                 yield UpgradeRow(event_name, protocol, _figures(draws))
 
     def _plan(
@@ -166,13 +166,13 @@ class _Play(NamedTuple):
         *earlier, last = self._names()
         gone_ms = len(earlier) * (self.restart_ms + self.pause_ms)
         bounce = Bounce(at_ms=0, process_ids=tuple(earlier), restart_ms=self.restart_ms, pause_ms=self.pause_ms)
-        back = Return(at_ms=gone_ms + self.restart_ms, process_ids=(last,))
-        whole = Scenario(events=(bounce, Leave(at_ms=gone_ms, process_ids=(last,)), back))
+        return_event = Return(at_ms=gone_ms + self.restart_ms, process_ids=(last,))
+        whole = Scenario(events=(bounce, Leave(at_ms=gone_ms, process_ids=(last,)), return_event))
         events = with_random_ids(whole, self.snapshot.state.group, draw).events
         eager = plan_checked(self.snapshot, _QUICK, scenario=Scenario(events=events[:-1]), design="connect-eager")
-        returns = events[-1]
-        assert isinstance(returns, Return)
-        group, name = self.snapshot.state.group, (returns.new_process_ids or returns.process_ids)[0]
+        drawn_return = events[-1]
+        assert isinstance(drawn_return, Return)
+        group, name = self.snapshot.state.group, (drawn_return.new_process_ids or drawn_return.process_ids)[0]
         worker = renamed(group.instances[group.instance_index[last]], name)
         scenario = Scenario(events=(Join(at_ms=0, instances=(worker,)),))
         switched = plan_checked(_as_left(eager, self.snapshot), _QUICK, scenario=scenario, design="connect")
@@ -184,7 +184,7 @@ class _Play(NamedTuple):
             rebalances=first.rebalances + second.rebalances,
             still_ms=first.still_ms + second.still_ms + pauses_ms,
             at_once=max(first.at_once, len(group.tasks)),
-            takes_ms=back.at_ms + second.takes_ms,
+            takes_ms=return_event.at_ms + second.takes_ms,
         )
 
     def _draw_of(self, plan: Plan) -> _Played:

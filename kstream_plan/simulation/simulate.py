@@ -129,5 +129,5 @@ def _with_what_ifs(
 
 def _simulate_with(snapshot: Snapshot, options: PlanOptions, scenario: Scenario, config: AssignmentConfig) -> Plan:
     """Simulate it with other settings, and other outcomes if that does not take long."""
-    once = replace(options.of_one_play(), ranges=options.ranges, long_ranges=False)
-    return plan_checked(replace(snapshot, config=config), once, scenario=scenario)
+    variant_options = replace(options.of_one_play(), ranges=options.ranges, long_ranges=False)
+    return plan_checked(replace(snapshot, config=config), variant_options, scenario=scenario)

@@ -168,8 +168,8 @@ class _Play(NamedTuple):
     def _simulate(self, groups: Sequence[Snapshot], event: Event) -> list[Plan]:
         """Simulate it once for each draw; without new instances a classic group does the same in each."""
         plans, scenario = list[Plan](), Scenario(events=(event,))
-        same = groups[0].group_protocol == "classic" and not isinstance(event, Join)
-        for draw, group in enumerate(groups[:1] if same else groups):
+        is_same = groups[0].group_protocol == "classic" and not isinstance(event, Join)
+        for draw, group in enumerate(groups[:1] if is_same else groups):
             plans.append(plan_checked(group, _QUICK, scenario=with_random_ids(scenario, group.state.group, draw)))
         return plans
 
@@ -200,11 +200,11 @@ def _figures(
 
     ``stood_still``: nothing has run for ``away_ms`` when they begin.
     """
-    every = [*plans, *other_plans]
-    number, summaries = len(plans), [plan.summary for plan in every]
+    all_plans = [*plans, *other_plans]
+    number, summaries = len(plans), [plan.summary for plan in all_plans]
     least = [away_ms + summary.duration_ms for summary in summaries]
-    pauses_ms = least if stood_still else [plan.figure("max_paused_task_ms") or 0 for plan in every]
-    runs = [None if (by_ms := _runs_by_ms(plan)) is None else away_ms + by_ms for plan in every]
+    pauses_ms = least if stood_still else [plan.figure("max_paused_task_ms") or 0 for plan in all_plans]
+    runs = [None if (by_ms := _runs_by_ms(plan)) is None else away_ms + by_ms for plan in all_plans]
     return SwitchFigures(
         draws=number,
         settled_draws=sum(plan.verdict.kind == "settled" for plan in plans),

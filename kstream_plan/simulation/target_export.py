@@ -226,11 +226,11 @@ def _fastest(
 ) -> _Simulated:
     """Simulate with both orders: in batches, and as the plan has it; the first of those that take as long."""
     orders = dict.fromkeys([_grouped(order, _owners(draft), draft.warmups), order])
-    tried = [
+    candidates = [
         _Simulated(_simulate_file(plan, replace(draft, order=tasks), beginning, request), tasks) for tasks in orders
     ]
     return min(
-        tried, key=lambda candidate: (candidate.plan.verdict.kind != "settled", candidate.plan.summary.duration_ms)
+        candidates, key=lambda candidate: (candidate.plan.verdict.kind != "settled", candidate.plan.summary.duration_ms)
     )
 
 
@@ -261,8 +261,8 @@ def _reasons_of_simulation(simulated_plan: Plan, request: ExportRequest, first_m
     if request.expires_in_ms < max(likely_ms, longest_ms):
         expires_in, needed_time = duration(request.expires_in_ms), duration(max(likely_ms, longest_ms))
         basis = "twice the simulated time" if likely_ms >= longest_ms else "the longest that it may take"
-        first = f" and the {duration(first_ms)} before it" * (first_ms > 0)
-        yield f"--set expires.in={expires_in} is below {needed_time}, {basis}{first}"
+        preceding = f" and the {duration(first_ms)} before it" * (first_ms > 0)
+        yield f"--set expires.in={expires_in} is below {needed_time}, {basis}{preceding}"
 
 
 def export_back(plan: Plan, request: ExportRequest, path: str) -> Export:
@@ -419,11 +419,11 @@ def _reasons_of_plan(plan: Plan) -> Iterator[str]:
     kinds: dict[str, set[type]] = {}
     for step in chain.from_iterable(rnd.member_steps for rnd in plan.rounds):
         kinds.setdefault(step.process_id, set()).add(type(step))
-    back = sorted(process_id for process_id, steps in kinds.items() if len(steps) > 1)
+    returning_ids = sorted(process_id for process_id, steps in kinds.items() if len(steps) > 1)
     if plan.later_configs or plan.outages:
         yield "settings change or instances restart in it: export a plan in which instances join or leave alone"
-    if back:
-        yield f"instances leave and join in it ({', '.join(back)}): export a plan in which they do one of both"
+    if returning_ids:
+        yield f"instances leave and join in it ({', '.join(returning_ids)}): export a plan in which they do one of both"
 
 
 def _reasons_of_events(events: Sequence[Event]) -> Iterator[str]:
@@ -523,9 +523,9 @@ def _slots(
     slot_instances = [(place, instance) for place, instance in enumerate(group.instances) if instance.process_id in ids]
     slots: list[Slot] = []
     unnamed: list[str] = []
-    new = set(newcomers)
+    new_ids = set(newcomers)
     for number, (place, instance) in enumerate(slot_instances, 1):
-        is_new = instance.process_id in new
+        is_new = instance.process_id in new_ids
         match = "new" if request.new_by_elimination and is_new else _match(instance, request.match_by, is_new=is_new)
         if match is None:
             hosts = [slot_instance.host for _, slot_instance in slot_instances]
@@ -540,7 +540,7 @@ def _slots(
                 standby=_names(group, chain.from_iterable(role.standby for role in roles)),
             )
         )
-    advice = _other_way([instance for _, instance in slot_instances], new, request)
+    advice = _other_way([instance for _, instance in slot_instances], new_ids, request)
     return tuple(slots), [*_reasons_of_slots(group, slots, unnamed, request, advice)]
 
 
@@ -639,13 +639,13 @@ def _grouped(order: Sequence[str], owners: Mapping[str, str], warmups: int) -> t
 
     A copy that warms up on an instance which neither gives nor gets a task in a rebalance is seen at the next one.
     """
-    rest, grouped, last = [*order], list[str](), None
-    while rest:
-        targets = dict.fromkeys(owners[task] for task in rest)
+    remaining, grouped, last = [*order], list[str](), None
+    while remaining:
+        targets = dict.fromkeys(owners[task] for task in remaining)
         target = next((name for name in targets if name != last), last)
-        batch = [task for task in rest if owners[task] == target][:warmups]
+        batch = [task for task in remaining if owners[task] == target][:warmups]
         grouped += batch
-        rest = [task for task in rest if task not in batch]
+        remaining = [task for task in remaining if task not in batch]
         last = target
     return tuple(grouped)
 

@@ -70,14 +70,14 @@ class Stand(NamedTuple):
     targets: frozenset[_Seat]
 
     @property
-    def later(self) -> Sequence[Round]:
+    def later_rounds(self) -> Sequence[Round]:
         """The rounds that are still to come."""
         return self.plan.rounds[self.rounds :]
 
     @property
     def next_probe_ms(self) -> int | None:
         """When the next probing rebalance comes; ``None``: none does."""
-        return next((rnd.at_ms for rnd in self.later if rnd.trigger is Trigger.PROBING), None)
+        return next((rnd.at_ms for rnd in self.later_rounds if rnd.trigger is Trigger.PROBING), None)
 
 
 def stand(plan: Plan, snapshot: Snapshot, rounds: int, begins_ms: int) -> Stand:
@@ -124,7 +124,7 @@ def _between_threads(plan: Plan, rounds: int) -> dict[int, int]:
 def handed_over_now(position: Stand) -> tuple[WorkId, ...]:
     """Return the stateful tasks that change hands without waiting for a probe: their owners are giving them up."""
     group, task_ids = position.plan.group, []
-    for rnd in position.later:
+    for rnd in position.later_rounds:
         if rnd.trigger is not Trigger.FOLLOW_UP:
             break
         task_ids += [step.task_id for step in rnd.single_steps if isinstance(step, HandOver | Promote)]
@@ -181,7 +181,7 @@ def _waiting_copy(
     rate, next_ms = position.snapshot.rates.restore_rate(instance), position.next_probe_ms
     sized = all(group.tasks[shared_task].end_offset_known for shared_task, _ in sharing_seats)
     ready_ms = _ready_ms(position, seat, restoring) if rate is not None and sized else None
-    late = ready_ms is None or (next_ms is not None and ready_ms > next_ms)
+    is_late = ready_ms is None or (next_ms is not None and ready_ms > next_ms)
     whole = group.tasks[task].end_offset_sum if group.tasks[task].end_offset_known else None
     owner = position.owners.get(task)
     return WaitingCopy(
@@ -198,7 +198,7 @@ def _waiting_copy(
         ready_ms=ready_ms,
         ready_is=_ready_is(rate, ready_ms, sized=sized),
         needed_rate=_needed_rate(position, seat, restoring, next_ms)
-        if late and sized and next_ms is not None
+        if is_late and sized and next_ms is not None
         else None,
         decided_round=None if deciding_round is None else deciding_round.number,
         decided_ms=None if deciding_round is None else deciding_round.at_ms,
@@ -227,7 +227,7 @@ def _ready_is(
 def _taken_up(position: Stand) -> dict[tuple[WorkId, str, bool], tuple[Round, Round | None]]:
     """Return by task, process and whether it is to run there which round decides so, and in which it comes so."""
     decisions: dict[tuple[WorkId, str, bool], tuple[Round, Round | None]] = {}
-    for rnd in position.later:
+    for rnd in position.later_rounds:
         for step in rnd.single_steps:
             match step:
                 case Withhold():

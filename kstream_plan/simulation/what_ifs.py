@@ -39,12 +39,12 @@ def what_ifs(
 
     ``by_chance_ms``: by how much draws differ.
     """
-    tried = side_by_side(tries(plan.summary, plan.config, len(plan.group.stateful), play, long=long))
+    trials = side_by_side(tries(plan.summary, plan.config, len(plan.group.stateful), play, long=long))
     shorter_ms = plan.summary.duration_ms - by_chance_ms
-    return tuple(trial for trial in tried if trial.verdict != "settled" or trial.duration_ms < shorter_ms)
+    return tuple(trial for trial in trials if trial.verdict != "settled" or trial.duration_ms < shorter_ms)
 
 
-def tries(summary: Summary, now: AssignmentConfig, stateful_tasks: int, play: Play, *, long: bool) -> Sequence[Try]:
+def tries(summary: Summary, config: AssignmentConfig, stateful_tasks: int, play: Play, *, long: bool) -> Sequence[Try]:
     """Return what usually makes a plan shorter: more warm-ups at once, up to all of them, and a shorter interval.
 
     ``long``: a simulation takes minutes; then only many warm-ups at once are tried, which take much less time to
@@ -52,18 +52,20 @@ def tries(summary: Summary, now: AssignmentConfig, stateful_tasks: int, play: Pl
     """
     if not summary.warmups:
         return ()
-    most_warmups, interval_ms = max(min(summary.hops, stateful_tasks), 1), now.probing_rebalance_interval_ms
-    warmups = {10 * now.max_warmup_replicas} if long else {2 * now.max_warmup_replicas, 4 * now.max_warmup_replicas}
+    most_warmups, interval_ms = max(min(summary.hops, stateful_tasks), 1), config.probing_rebalance_interval_ms
+    warmups = (
+        {10 * config.max_warmup_replicas} if long else {2 * config.max_warmup_replicas, 4 * config.max_warmup_replicas}
+    )
     intervals = () if long else (LEAST_INTERVAL_MS, interval_ms // 2)
     fewer = [min(value, most_warmups) for value in warmups]
     return [
         *(
-            Try(now, "max_warmup_replicas", value, play)
+            Try(config, "max_warmup_replicas", value, play)
             for value in sorted({*fewer, most_warmups})
-            if value > now.max_warmup_replicas
+            if value > config.max_warmup_replicas
         ),
         *(
-            Try(now, "probing_rebalance_interval_ms", value, play)
+            Try(config, "probing_rebalance_interval_ms", value, play)
             for value in sorted(set(intervals))
             if LEAST_INTERVAL_MS <= value < interval_ms
         ),
@@ -115,8 +117,8 @@ def cure(plan: Plan, play: Play) -> WhatIf | None:
     """Return the first setting that makes a plan settle that does not, as simulated; ``None`` if none does."""
     if plan.verdict.kind == "settled":
         return None
-    tried = (what_if(plan.config, setting, value, play) for setting, value in remedies(plan))
-    return next((trial for trial in tried if trial.verdict == "settled"), None)
+    trials = (what_if(plan.config, setting, value, play) for setting, value in remedies(plan))
+    return next((trial for trial in trials if trial.verdict == "settled"), None)
 
 
 def remedies(plan: Plan) -> Sequence[tuple[str, int]]:

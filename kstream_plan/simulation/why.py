@@ -81,7 +81,7 @@ def why(
         other_options = replace(options, long_ranges=False, floor=False)
         return plan_checked(replace(snapshot, config=config), other_options, on_round=on_round)
 
-    still, settles = bool(copies or queued_ids), result.verdict.kind == "settled"
+    is_waiting, settles = bool(copies or queued_ids), result.verdict.kind == "settled"
     probes = Probing(
         next_ms=position.next_probe_ms,
         interval_ms=result.config.probing_rebalance_interval_ms,
@@ -90,7 +90,9 @@ def why(
         waiting=copies,
         queued=queued_ids,
         tried=other_settings,
-        sooner=_sooner(what_ifs(result, play, long=_is_long(result))) if other_settings and still and settles else (),
+        sooner=_sooner(what_ifs(result, play, long=_is_long(result)))
+        if other_settings and is_waiting and settles
+        else (),
         cure=cure(result, play) if other_settings else None,
     )
     return Why(
@@ -198,7 +200,7 @@ def _loads(position: Stand) -> list[Load]:
 
 def _last_start_ms(position: Stand) -> int:
     """Return when the last stateful task starts elsewhere."""
-    starts = (rnd.at_ms for rnd in position.later if _starts(position.plan.group, rnd)[0])
+    starts = (rnd.at_ms for rnd in position.later_rounds if _starts(position.plan.group, rnd)[0])
     return max(starts, default=position.at_ms)
 
 
@@ -314,7 +316,7 @@ def _instance(position: Stand, process_id: str, probes: Probing) -> InstanceAnsw
     target_ids = {group.tasks[task].task_id for task, target in position.targets if target == instance}
     starts = (
         (rnd.at_ms, group.tasks[group.task_index[step.task_id]].stateful)
-        for rnd in position.later
+        for rnd in position.later_rounds
         for step in rnd.steps
         if isinstance(step, HandOver | Promote) and step.to.process_id == process_id
     )
