@@ -1,4 +1,4 @@
-"""What a plan takes for granted whatever the design, and what it leaves out."""
+"""The assumptions of a plan of any design, and what it leaves out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NO_CAPTURE_TIME = "no-capture-time"
 def assumptions(
     design: Design, run: Played, outcome: Rehearsal, now_ms: int, *, ready: Ready, is_undated: bool
 ) -> tuple[Note, ...]:
-    """Say what is taken for granted whatever the design; ``ready`` and ``is_undated`` as of a case."""
+    """Return the assumptions of a plan of any design; ``ready`` and ``is_undated`` as of a case."""
     snapshot, state, scenario, rounds = run.snapshot, run.state, run.scenario, run.rounds
     notes = []
     has_produce_rate = snapshot.rates.any_produce or (
@@ -91,7 +91,7 @@ def no_capture_time(*, is_undated: bool) -> Note:
 
 
 def stores_note(snapshot: Snapshot, option: str = "--stores") -> Note:
-    """Say which stores are taken for granted; ``option`` would tell."""
+    """Return the note on the kind of stores that is assumed; ``option`` would tell it."""
     source = f" ({snapshot.stores_from})" if snapshot.stores_from else ""
     match snapshot.stores:
         case "persistent":
@@ -153,7 +153,7 @@ def leavers_without_option(run: Played) -> tuple[Note, ...]:
 
 
 def late_stops(outside: Timeline) -> tuple[Note, ...]:
-    """Say which stops wait for the end of a rebalance, as a default close does."""
+    """Name the stops that wait for the end of a rebalance, as a default close does."""
     if not outside.late_stops:
         return ()
     stops = [f"the stop at {duration(stop.at_ms)} happens at {duration(at_ms)}" for stop, at_ms in outside.late_stops]
@@ -198,7 +198,7 @@ def input_behind(snapshot: Snapshot) -> tuple[Note, ...]:
 
 
 def after_crashes(crashed: Sequence[str], snapshot: Snapshot) -> tuple[Note, ...]:
-    """Say what is taken of the state of instances that come back from a crash."""
+    """Name the instances that come back from a crash, with what is assumed of their state."""
     if not crashed or snapshot.group_protocol == "connect":
         return ()
     release = "" if snapshot.streams_version is None else f" ({snapshot.streams_version})"
@@ -220,7 +220,7 @@ def after_crashes(crashed: Sequence[str], snapshot: Snapshot) -> tuple[Note, ...
 
 
 def led_by_restarted(events: Sequence[Event], outside: Timeline) -> tuple[Note, ...]:
-    """Say from when the settings of restarted members count, where there are any."""
+    """Say from when the settings of restarted members apply, if there are any."""
     if not any(isinstance(event, Bounce) and event.settings for event in events):
         return ()
     sentences = ["New settings of restarted members apply from the rebalance in which one of them leads"]
@@ -237,7 +237,7 @@ def led_by_restarted(events: Sequence[Event], outside: Timeline) -> tuple[Note, 
 
 
 def version_probing(events: Sequence[Event], snapshot: Snapshot) -> tuple[Note, ...]:
-    """Say of a roll to a release whose members tell about themselves otherwise what it does beside what is planned."""
+    """Name the rolls to a release with another subscription version: its version probing is not modelled."""
     leading, rolls = snapshot.streams_version, []
     for event in events:
         release = dict(event.settings).get("release") if isinstance(event, Bounce) else None
@@ -264,7 +264,7 @@ def assumed_release(design: Design, run: Played) -> tuple[Note, ...]:
 
 
 def led_by_release(settings: Sequence[tuple[int, AssignmentConfig]], snapshot: Snapshot) -> tuple[Note, ...]:
-    """Say from which rebalance on the leader is of another release: its rules count then."""
+    """Name the rebalances from which on a leader of another release decides, by its rules."""
     changes, previous_release = [], snapshot.streams_version
     for number, config in settings:
         release = config.release or snapshot.streams_version

@@ -22,7 +22,7 @@ def plan_checked(
     on_round: OnRound | None = None,
     side_by_side: SideBySide = in_turn,
 ) -> Plan:
-    """Say what follows, as :func:`kstream_plan.planner.plan.plan` does, and check every invariant of the result.
+    """Return a plan, as :func:`kstream_plan.planner.plan.plan` does, and check every invariant of it.
 
     Raises:
         ScenarioError: the scenario does not fit the group.

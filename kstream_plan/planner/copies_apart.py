@@ -1,4 +1,4 @@
-"""Copies that ``rack.aware.assignment.tags`` is to keep apart, and that are not where a plan ends."""
+"""Copies that ``rack.aware.assignment.tags`` is to keep apart, and that share a value when a plan ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who leads, and so whose settings count, while members come, go and are restarted with others."""
+"""The leader, whose settings count, while members come, go and are restarted with other settings."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 from kstream_plan.model.scenario import SettingValue
 from kstream_plan.model.settings import AssignmentConfig
 
-#: Who leads when the leader has gone: who is a member longest, or one that was restarted with new settings or surged,
-#: so that these count as early as can be, or one that was not, so that they count late.
+#: The next leader when the leader has gone: the longest member; or one that was restarted with new settings or surged,
+#: so that these count as early as can be; or another one, so that they count late.
 NextLeader: TypeAlias = Literal["longest", "restarted", "others"]
 
 

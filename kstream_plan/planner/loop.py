@@ -28,19 +28,20 @@ from kstream_plan.plans.step_rows import StepMaker
 #: Called after every round with the number of rounds so far, of tasks that still have to move, and of their movements:
 #: an active copy and a standby of the same task move one after the other.
 OnRound: TypeAlias = Callable[[int, int, int], None]
-#: Called after every round with the turn before the plan, if it follows from one, and the rounds so far (what members
-#: do in turns of their own is in all but the last): whether that is all that is wanted. At the end with all of them.
+#: Called after every round, and once at the end, with (the turn before the plan or ``None``, the rounds so far, whether
+#: the plan has ended). Returns True to stop: the verdict is ``unfinished``. The turns that members take by themselves
+#: are in all rounds but the last; at the end in that as well.
 EnoughRounds: TypeAlias = Callable[[Turn | None, Sequence[Round], bool], bool]
 
 _SETTLED = Verdict("settled", (), "the members hold what was decided")
 _NOTHING_CHANGES = Verdict("settled", (), "another decision would change nothing")
-#: Of what was ``enough``.
+#: The reason of the verdict of a simulation that ``enough`` stopped.
 NOT_WANTED = "the simulation was stopped before the end"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rehearsal:
-    """What came out: the rounds, by the indices of the roster.
+    """The outcome of the loop: its rounds, by the indices of the roster.
 
     ``previous_turn`` is the turn before the plan that the first round follows from, if there is one. ``group``,
     ``rates`` and ``target`` are those of the end, by the indices of that ``group``; ``settings`` are the new settings
@@ -81,13 +82,13 @@ def rehearse(
     enough: EnoughRounds = lambda _turn, _rounds, _ended: False,
     balances: bool = True,
 ) -> Rehearsal:
-    """Simulate the turns of ``state``, and of what comes from ``outside``, until nothing follows any more.
+    """Simulate the turns of ``state``, with the events from ``outside``, until none is due.
 
-    A decision comes at 0, unless it would change nothing: then with the first change from outside; nor while a member
-    is away for which the group waits: then when the group has noticed that, or it is back. If the state tells of a
-    decision before the plan, the first turn is what follows from that one. A change while a turn is on its way is taken
-    in by it; else it brings a turn of its own, in place of the one that is due. What is ``enough`` is ``unfinished``.
-    ``balances``: count how even the load is after every round.
+    The first decision comes at 0. If it would change nothing, it comes with the first change from outside; if the group
+    waits for a member that is away, once the group notices that, or the member is back. If the state tells of a
+    decision before the plan, the first turn follows from that one. A change while a turn is under way joins that turn;
+    else it brings a turn of its own, in place of the one that is due. ``balances``: count how even the load is after
+    every round.
     """
     previous_turn = coordinator.last(state)
     if previous_turn is None:
@@ -123,7 +124,7 @@ def rehearse(
 
 @dataclass(slots=True)
 class _Run:
-    """Where the loop is; private to one call of :func:`rehearse`."""
+    """The state of the loop; private to one call of :func:`rehearse`."""
 
     state: GroupState
     config: AssignmentConfig
@@ -175,7 +176,7 @@ class _Run:
         return self.coordinator.next(turn, partial(self.outside.spans_ahead, self.at_ms))
 
     def verdict(self, turn: Turn, due: Due | None, *, rounds_left: int) -> Verdict | None:
-        """Say how it ends, if it ends here: never while something is still to come from outside."""
+        """Return the verdict if it ends here: never while something is still to come from outside."""
         goes_on = due is not None or self.outside.next_change_ms() is not None
         if rounds_left <= 0 and goes_on and not (due is not None and due.of_member):
             return Verdict("unfinished", self.coordinator.waited_for(turn), "the limit of rounds was reached")
@@ -240,7 +241,7 @@ class _Run:
             self.trigger = changes[0].trigger
 
     def ended(self, turn: Turn, verdict: Verdict) -> Rehearsal:
-        """Put together what came out."""
+        """Put together the outcome."""
         self._close_round()
         conclusion = self.coordinator.ended(turn, verdict, self.outside.rates)
         return Rehearsal(

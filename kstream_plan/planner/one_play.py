@@ -46,7 +46,7 @@ from kstream_plan.plans.rounds import in_effect_ms
 
 
 class PlayInFigures(NamedTuple):
-    """What came out, and what it comes to; ``initial`` and ``stopping`` are by consumer of ``roster``.
+    """One simulation with its figures; ``initial`` and ``stopping`` are by consumer of ``roster``.
 
     ``unproven_starts`` are those that count as warm, and are not proven to be; ``restoring_starts`` count as caught up,
     and restore for long all the same.
@@ -69,7 +69,7 @@ class PlayInFigures(NamedTuple):
 
 
 class OnePlay(NamedTuple):
-    """What came out: the plan, without the outcome's warnings, and what it was made of."""
+    """One simulation: its plan, without the outcome's warnings, and what it was made of."""
 
     plan: Plan
     run: Played

@@ -1,4 +1,4 @@
-"""Which starts of a plan count as warm though nothing proves it: their former owner is gone, and they cannot wait."""
+"""The starts of a plan that count as warm though nothing proves it: their former owner is gone, they cannot wait."""
 
 from __future__ import annotations
 

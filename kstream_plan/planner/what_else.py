@@ -455,7 +455,7 @@ def _not_firm(likely_plan: Plan, other_plans: Sequence[Plan]) -> Iterator[Note]:
 
 
 def _close_to_time_out(plan_within: Plan, plan_beyond: Plan, process_ids: tuple[str, ...]) -> Note:
-    """Say what follows on either side of the session time-out."""
+    """Return the note on what follows on either side of the session time-out."""
     sides = (
         f"{side}: {_in_short(plan.summary)}" for side, plan in (("Within it", plan_within), ("beyond it", plan_beyond))
     )

@@ -1,4 +1,4 @@
-"""What tasks restore that count as caught up: no more than ``acceptable.recovery.lag``, which may be all they have."""
+"""Starts that count as caught up, and restore up to ``acceptable.recovery.lag`` first, which may be all they have."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ class _Trials:
 
 
 class _Trial:
-    """What was made of a trial so far, and what is still to come."""
+    """The checked plans of a trial so far, and those still to come."""
 
     def __init__(self, coming: Iterator[CheckedPlan]) -> None:
         self._checked_plans: list[CheckedPlan] = []

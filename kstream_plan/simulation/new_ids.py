@@ -133,7 +133,7 @@ def _free_hosts(group: Group, events: Sequence[Event]) -> Iterator[str]:
 
 
 class _Cast:
-    """Who is who, event by event."""
+    """The ids of instances by their names, event by event."""
 
     def __init__(self, group: Group, ids: _Ids, hosts: Iterator[str]) -> None:
         self._group = group

@@ -1,4 +1,4 @@
-"""Restarts that leave more than one instance's tasks standing still at once, and with what they would not."""
+"""Restarts that pause tasks of more than one instance at once, and what helps against that."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def standing_still(result: Plan | PlayedSoFar, from_ms: int) -> int:
 
 
 class _Owners:
-    """Which instance runs a task, by time."""
+    """The owners of tasks, by time."""
 
     def __init__(self, result: Plan | PlayedSoFar) -> None:
         self._result = result

@@ -35,7 +35,7 @@ _MOST_WORK, _WORK_OF_A_ROUND = 2_000_000, 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundPause:
-    """What a search comes to.
+    """The result of a search.
 
     ``outcome``: with ``pause_ms`` all ``restarts`` are safe, and with a second less they are not; or with no pause
     that was tried the first ``restarts`` are; or so many are safe, and to simulate more takes too long.

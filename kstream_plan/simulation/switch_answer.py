@@ -1,4 +1,4 @@
-"""What is answered of the switch to a streams group: figures on either side, steps, and the remarks beside them."""
+"""The answer on the switch to a streams group: figures on either side, steps, and the remarks beside them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_STANDBYS = GROUP_SETTINGS["streams_num_standby_replicas"][3]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwitchFigures:
-    """What one thing that happens comes to; of all draws the middle, the least and the most.
+    """The figures of one event; of all draws the middle, the least and the most.
 
     ``slowest_ms`` is how long the slowest task that starts cold restores before it runs, ``paused_ms`` how long a task
     stands still at most, restores not counted. ``runs_ms`` is when every task runs where it stays, restores included.
@@ -44,7 +44,7 @@ class SwitchFigures:
 
 
 class SwitchRow(NamedTuple):
-    """What happens, with so many standbys of each task, on one side, and what that comes to."""
+    """One event, with so many standbys of each task, on one side, and its figures."""
 
     what: What
     standbys: int

@@ -131,7 +131,7 @@ class TargetExport:
 
 
 class _Beginning(NamedTuple):
-    """Where a simulation begins: who takes part, what each holds, which copies lack what, and what happens."""
+    """The beginning of a simulation: its members, their holdings, the copies that are behind, and the events."""
 
     process_ids: frozenset[str]
     holdings: Sequence[Holding]

@@ -19,7 +19,7 @@ _Seat = tuple[int, int]
 
 
 class _Known(NamedTuple):
-    """What is known of a copy that is held: what it had to restore at ``from_ms``, and since when it is assigned."""
+    """A copy that is held: what it had to restore at ``from_ms``, and since when it is assigned."""
 
     copy: Copy
     from_ms: int
@@ -28,9 +28,9 @@ class _Known(NamedTuple):
 
 
 class _Instance(NamedTuple):
-    """What is known of all copies on an instance, by (task, instance); they restore from ``first_ms`` on.
+    """All copies on an instance, by (task, instance); they restore from ``first_ms`` on.
 
-    Of some more is known of a later time: ``later_ms`` after that.
+    Some are known at a later time, ``later_ms`` after that.
     """
 
     known_copies: Mapping[_Seat, _Known]
