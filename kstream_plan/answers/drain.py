@@ -79,7 +79,7 @@ _FOLLOWS = FORM.view(
 def _input(answer: type) -> Codec[Any]:
     return FORM.view(
         answer,
-        digest=field("waiting.digest", "Fingerprint of the group and its settings, as a plan from now on has it."),
+        digest=field("waiting_plan.digest", "Fingerprint of the group and its settings, as a plan from now on has it."),
         generation=field("plan.generation"),
         captured_at=field("plan.captured_at"),
         now=added("The moment that is asked of, RFC 3339 in UTC: by default the clock's; null: unknown.", get="time"),

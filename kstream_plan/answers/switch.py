@@ -37,7 +37,7 @@ def _snapshot(answer_type: type) -> dict[str, Any]:
 _TRUE = replace(BOOLEAN, schema={"const": True})
 _DRAWS: dict[str, Any] = {
     "draws": field("figures.draws", "Random simulations of the members' ids; 1 where nothing is random.", whole(1)),
-    "settled": field("figures.settled", "Number of random simulations that settle."),
+    "settled": field("figures.settled_draws", "Number of random simulations that settle."),
 }
 FORM.record(
     WithoutEffect, name="In Kafka's spelling.", value="The value.", is_set="Whether it differs from Kafka's default."

@@ -54,7 +54,9 @@ EXPORT_TARGET = document(
     path="The file.",
     reasons=list_of(TEXT).described("Every reason why no file was written; none if one was."),
     file=field(_of_export("file"), "What is in it; null: it was not written.", or_null(_FILE)),
-    simulated=field(_of_export("simulated"), "What it leads to; null: that was not simulated.", or_null(_SIMULATED)),
+    simulated=field(
+        _of_export("simulated_plan"), "What it leads to; null: that was not simulated.", or_null(_SIMULATED)
+    ),
     unsimulated=field(_of_export("unsimulated", ""), "Why not; empty if it was.", TEXT),
     in_batches=field(
         _of_export("is_grouped", default=False),

@@ -175,7 +175,7 @@ def safe_to_stop(snapshot: Snapshot, question: Question) -> ConditionAnswer:
     for start in now.unknown:
         unknown_ids_by_reason.setdefault(start.evidence.words, []).append(str(start.task_id))
     reasons += [f"{_copies_of(tasks)}: {words}" for words, tasks in unknown_ids_by_reason.items()]
-    return ConditionAnswer(now.answer, (*reasons, *_messages([*now.over, *now.doubts])))
+    return ConditionAnswer(now.answer, (*reasons, *_messages([*now.moment_doubts, *now.doubts])))
 
 
 def _messages(notes: Sequence[Note]) -> tuple[str, ...]:

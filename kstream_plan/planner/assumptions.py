@@ -1,4 +1,4 @@
-"""What a plan takes for granted whatever the design, and what it leaves out."""
+"""The assumptions of a plan of any design, and what it leaves out."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ NO_CAPTURE_TIME = "no-capture-time"
 
 
 def assumptions(
-    design: Design, played: Played, outcome: Rehearsal, now_ms: int, *, ready: Ready, is_undated: bool
+    design: Design, run: Played, outcome: Rehearsal, now_ms: int, *, ready: Ready, is_undated: bool
 ) -> tuple[Note, ...]:
-    """Say what is taken for granted whatever the design; ``ready`` and ``is_undated`` as of a case."""
-    snapshot, state, scenario, rounds = played.snapshot, played.state, played.scenario, played.rounds
+    """Return the assumptions of a plan of any design; ``ready`` and ``is_undated`` as of a case."""
+    snapshot, state, scenario, rounds = run.snapshot, run.state, run.scenario, run.rounds
     notes = []
-    written = snapshot.rates.any_produce or (
+    has_produce_rate = snapshot.rates.any_produce or (
         scenario is not None and any(isinstance(event, ProduceRate | Burst) for event in scenario.events)
     )
-    if rounds and outcome.restored.any and played.rates.any_restore and not written:
+    if rounds and outcome.restore_totals.restores_any and run.rates.any_restore and not has_produce_rate:
         notes.append(Note("no-produce-rate", "The produce rate is unknown: nothing is assumed to be written meanwhile"))
     if snapshot.coverage is not None:
         bounds = sorted({task for task, _ in snapshot.least_lags})
@@ -52,11 +52,11 @@ def assumptions(
         notes.append(
             Note("left-over-age", "Left-over state in the snapshot is assumed to be left over since just now", names)
         )
-    known = {task.task_id for task in snapshot.state.group.tasks if task.end_offset_known}
+    known_task_ids = {task.task_id for task in snapshot.state.group.tasks if task.end_offset_known}
     empty = [
-        str(now.task_id)
-        for now in state.group.tasks
-        if now.stateful and not now.end_offset_known and now.task_id in known
+        str(current_task.task_id)
+        for current_task in state.group.tasks
+        if current_task.stateful and not current_task.end_offset_known and current_task.task_id in known_task_ids
     ]
     if rounds and empty and snapshot.group_protocol != "connect":
         message = (
@@ -65,19 +65,19 @@ def assumptions(
             "would tell)"
         )
         notes.append(Note("end-offsets-of-start", message, tuple(empty)))
-    new = sorted(set(played.group.instance_index).difference(state.group.instance_index))
-    if new and snapshot.rates.restore and snapshot.rates.restore_per_instance is None:
+    new_ids = sorted(set(run.group.instance_index).difference(state.group.instance_index))
+    if new_ids and snapshot.rates.restore and snapshot.rates.restore_per_instance is None:
         message = (
             "New instances are assumed to restore at the median rate of the others: theirs cannot have been measured"
         )
-        notes.append(Note("new-instances-restore-rate", message, tuple(new)))
+        notes.append(Note("new-instances-restore-rate", message, tuple(new_ids)))
     unmeasured = _unmeasured(snapshot)
     if rounds and unmeasured:
         message = "Instances that were not seen restoring are assumed to restore at the median rate of the others"
         notes.append(Note("restore-rate-of-others", message, unmeasured))
     if outcome.doubts:
         notes.append(_doubts_note(outcome.doubts, design.since_unknown, snapshot, now_ms, ready))
-    if played.group.stateful and snapshot.group_protocol != "connect":
+    if run.group.stateful and snapshot.group_protocol != "connect":
         notes.append(stores_note(snapshot))
     if snapshot.captured_at is None:
         notes.append(no_capture_time(is_undated=is_undated))
@@ -86,12 +86,12 @@ def assumptions(
 
 def no_capture_time(*, is_undated: bool) -> Note:
     """Return the note on a snapshot that does not say when it was taken; ``is_undated`` as of a case."""
-    unused = ": --set now has no effect, and how old its reports are is unknown" if is_undated else ""
-    return Note(NO_CAPTURE_TIME, f"The snapshot does not say when it was taken{unused}")
+    consequence = ": --set now has no effect, and how old its reports are is unknown" if is_undated else ""
+    return Note(NO_CAPTURE_TIME, f"The snapshot does not say when it was taken{consequence}")
 
 
 def stores_note(snapshot: Snapshot, option: str = "--stores") -> Note:
-    """Say which stores are taken for granted; ``option`` would tell."""
+    """Return the note on the kind of stores that is assumed; ``option`` would tell it."""
     source = f" ({snapshot.stores_from})" if snapshot.stores_from else ""
     match snapshot.stores:
         case "persistent":
@@ -114,33 +114,33 @@ def stores_note(snapshot: Snapshot, option: str = "--stores") -> Note:
 
 
 def not_noticed(outside: Timeline) -> tuple[Note, ...]:
-    """Say of whom the group does not notice that they were away."""
+    """Name the instances whose absence the group does not notice."""
     if not outside.unnoticed:
         return ()
     message = "Static members that return within session.timeout.ms never leave the group: only their tasks pause"
     return (Note("not-noticed", message, tuple(dict.fromkeys(outage.process_id for outage in outside.unnoticed))),)
 
 
-def leavers_without_option(played: Played) -> tuple[Note, ...]:
+def leavers_without_option(run: Played) -> tuple[Note, ...]:
     """Name the members that are assumed to leave, though ``leaveGroup`` of their release does not have them do so."""
-    snapshot = played.snapshot
+    snapshot = run.snapshot
     if snapshot.group_protocol != "classic" or DYNAMIC_MEMBERS_LEAVE.is_in(snapshot.streams_version):
         return ()
     leave = STATIC_MEMBERS_LEAVE.is_in(snapshot.streams_version)
-    others = {
+    not_removed_ids = {
         instance.process_id
-        for instance in (*snapshot.state.group.instances, *played.group.instances)
+        for instance in (*snapshot.state.group.instances, *run.group.instances)
         if not leave or any(consumer.group_instance_id is None for consumer in instance.consumers)
     }
-    events = () if played.scenario is None else played.scenario.events
-    leaving = dict.fromkeys(
+    events = () if run.scenario is None else run.scenario.events
+    leaver_ids = dict.fromkeys(
         process_id
         for event in events
         if isinstance(event, Leave) or (isinstance(event, Bounce) and event.leaves and not event.static)
         for process_id in event.process_ids
-        if process_id in others
+        if process_id in not_removed_ids
     )
-    if not leaving:
+    if not leaver_ids:
         return ()
     message = (
         "Instances are assumed to close with internal.leave.group.on.close=true: before 4.2 leaveGroup works for "
@@ -149,11 +149,11 @@ def leavers_without_option(played: Played) -> tuple[Note, ...]:
         else "Instances are assumed to close with internal.leave.group.on.close=true, and static members to be removed "
         "by an admin client: before 3.3 there is no leaveGroup, and others are missed after session.timeout.ms"
     )
-    return (Note("leaves-dynamically", message, tuple(leaving)),)
+    return (Note("leaves-dynamically", message, tuple(leaver_ids)),)
 
 
 def late_stops(outside: Timeline) -> tuple[Note, ...]:
-    """Say which stops wait for the end of a rebalance, as a default close does."""
+    """Name the stops that wait for the end of a rebalance, as a default close does."""
     if not outside.late_stops:
         return ()
     stops = [f"the stop at {duration(stop.at_ms)} happens at {duration(at_ms)}" for stop, at_ms in outside.late_stops]
@@ -173,67 +173,71 @@ def emptied(outside: Timeline) -> tuple[Note, ...]:
 
 
 def maybe_restoring(doubts: Sequence[CopyDoubt]) -> tuple[Note, ...]:
-    """Warn of the tasks of which nobody knows whether their active copies have been restored, so that they run."""
+    """Warn of the tasks that may not run yet: whether their active copies have been restored is unknown."""
     tasks = tuple(dict.fromkeys(str(doubt.task_id) for doubt in doubts if doubt.active))
     if not tasks:
         return ()
-    who = f"{len(tasks)} tasks" if len(tasks) > 1 else "1 task"
-    message = f"{who} may not run yet after a cold start: whether all state is restored is unknown"
+    subject = f"{len(tasks)} tasks" if len(tasks) > 1 else "1 task"
+    message = f"{subject} may not run yet after a cold start: whether all state is restored is unknown"
     return (Note(MAYBE_RESTORING, message, tasks),)
 
 
 def input_behind(snapshot: Snapshot) -> tuple[Note, ...]:
     """Warn that tasks have more of their input to process than copies may lack: these fall behind by it meanwhile."""
     limit, tasks = snapshot.config.acceptable_recovery_lag, snapshot.state.group.tasks
-    waiting = {task: lag for task, lag in snapshot.input_lags.items() if snapshot.unwritten.get(task, 0) > limit}
-    if not waiting:
+    input_lags = {task: lag for task, lag in snapshot.input_lags.items() if snapshot.unwritten.get(task, 0) > limit}
+    if not input_lags:
         return ()
-    most = max(waiting, key=lambda task: waiting[task])
+    most = max(input_lags, key=lambda task: input_lags[task])
     message = (
-        f"The group has a backlog of input: {sum(waiting.values()):,} records of {len(waiting)} stateful tasks are "
-        f"not processed yet, up to {waiting[most]:,} ({tasks[most].task_id}). Copies fall behind by what is written "
-        "meanwhile, and how long that takes is unknown"
+        f"The group has a backlog of input: {sum(input_lags.values()):,} records of {len(input_lags)} stateful tasks "
+        f"are not processed yet, up to {input_lags[most]:,} ({tasks[most].task_id}). Copies fall behind by what is "
+        "written meanwhile, and how long that takes is unknown"
     )
-    return (Note(INPUT_BEHIND, message, tuple(str(tasks[task].task_id) for task in sorted(waiting))),)
+    return (Note(INPUT_BEHIND, message, tuple(str(tasks[task].task_id) for task in sorted(input_lags))),)
 
 
 def after_crashes(crashed: Sequence[str], snapshot: Snapshot) -> tuple[Note, ...]:
-    """Say what is taken of the state of instances that come back from a crash."""
+    """Name the instances that come back from a crash, with what is assumed of their state."""
     if not crashed or snapshot.group_protocol == "connect":
         return ()
     release = "" if snapshot.streams_version is None else f" ({snapshot.streams_version})"
-    lost = snapshot.lost_in_crash
+    lost_records = snapshot.lost_in_crash
     if snapshot.offsets_in_stores:
         message = (
             f"State is assumed to be lost in a crash: since 4.3{release} offsets are inside the stores, and what was "
             "not flushed is gone (return: {state: kept} assumes otherwise)"
         )
     else:
-        kept = f"all but up to {lost:,} records of each task" if lost else "the state of the last commit"
+        kept_state = (
+            f"all but up to {lost_records:,} records of each task" if lost_records else "the state of the last commit"
+        )
         message = (
-            f"A crash is assumed to keep {kept}, the last checkpoint: before 4.3{release} offsets are beside the "
+            f"A crash is assumed to keep {kept_state}, the last checkpoint: before 4.3{release} offsets are beside the "
             "stores. With exactly-once it keeps nothing (return: {state: lost})"
         )
     return (Note("state-after-crash", message, tuple(crashed)),)
 
 
 def led_by_restarted(events: Sequence[Event], outside: Timeline) -> tuple[Note, ...]:
-    """Say from when the settings of restarted members count, where there are any."""
+    """Say from when the settings of restarted members apply, if there are any."""
     if not any(isinstance(event, Bounce) and event.settings for event in events):
         return ()
-    said = ["New settings of restarted members apply from the rebalance in which one of them leads"]
+    sentences = ["New settings of restarted members apply from the rebalance in which one of them leads"]
     if outside.any_leads:
-        said.append("when the leader has left, the group elects any member, here the one that has been in it longest")
+        sentences.append(
+            "when the leader has left, the group elects any member, here the one that has been in it longest"
+        )
     if any(isinstance(event, Bounce) and event.settings and event.static for event in events):
-        said.append(
+        sentences.append(
             "a static leader that restarted unnoticed brings its settings to the next rebalance; here they apply from "
             "the next change of members, though an earlier decision has them too"
         )
-    return (Note("restarted-leader", "; ".join(said)),)
+    return (Note("restarted-leader", "; ".join(sentences)),)
 
 
 def version_probing(events: Sequence[Event], snapshot: Snapshot) -> tuple[Note, ...]:
-    """Say of a roll to a release whose members tell about themselves otherwise what it does beside what is planned."""
+    """Name the rolls to a release with another subscription version: its version probing is not modelled."""
     leading, rolls = snapshot.streams_version, []
     for event in events:
         release = dict(event.settings).get("release") if isinstance(event, Bounce) else None
@@ -251,25 +255,25 @@ def version_probing(events: Sequence[Event], snapshot: Snapshot) -> tuple[Note, 
     return (Note("version-probing", message),)
 
 
-def assumed_release(design: Design, played: Played) -> tuple[Note, ...]:
+def assumed_release(design: Design, run: Played) -> tuple[Note, ...]:
     """Name the release that is assumed, where it is unknown and matters."""
-    if not (played.rounds and design.differs_by_release and played.snapshot.streams_version is None):
+    if not (run.rounds and design.differs_by_release and run.snapshot.streams_version is None):
         return ()
     message = f"The release is unknown: {NEWEST[0]}.{NEWEST[1]} is assumed (--set release=3.9.1)"
     return (Note("release-assumed", message),)
 
 
 def led_by_release(settings: Sequence[tuple[int, AssignmentConfig]], snapshot: Snapshot) -> tuple[Note, ...]:
-    """Say from which rebalance on the leader is of another release: its rules count then."""
-    said, before = [], snapshot.streams_version
+    """Name the rebalances from which on a leader of another release decides, by its rules."""
+    changes, previous_release = [], snapshot.streams_version
     for number, config in settings:
         release = config.release or snapshot.streams_version
-        if release != before:
-            said.append(f"from rebalance {number} on a leader of {release or 'an unknown release'} decides")
-        before = release
-    if not said:
+        if release != previous_release:
+            changes.append(f"from rebalance {number} on a leader of {release or 'an unknown release'} decides")
+        previous_release = release
+    if not changes:
         return ()
-    message = "; ".join(said)
+    message = "; ".join(changes)
     return (Note("led-by-release", message[0].upper() + message[1:]),)
 
 
@@ -277,29 +281,31 @@ def _doubts_note(
     doubts: Sequence[CopyDoubt], since_unknown: str, snapshot: Snapshot, now_ms: int, ready: Ready
 ) -> Note:
     """Name the copies that may or may not have caught up, whether they count as caught up, and what rate is enough."""
-    many = len(doubts) > 1
+    is_plural = len(doubts) > 1
     caught_up = [ready == "all" or (ready == "likely" and doubt.is_likely_ready) for doubt in doubts]
-    are, they = ("count", "they") if many else ("counts", "it")
+    are, pronoun = ("count", "they") if is_plural else ("counts", "it")
     part = f"{sum(caught_up):,} of them {'count' if sum(caught_up) > 1 else 'counts'} as caught up"
-    counts = part if 0 < sum(caught_up) < len(doubts) else f"{they} {are} as {'not ' * (not any(caught_up))}caught up"
+    counts = (
+        part if 0 < sum(caught_up) < len(doubts) else f"{pronoun} {are} as {'not ' * (not any(caught_up))}caught up"
+    )
     tasks = tuple(dict.fromkeys(str(doubt.task_id) for doubt in doubts))
     limit = snapshot.config.acceptable_recovery_lag
     rate, taken_ms = _deciding_rate(doubts, limit), snapshot.captured_at_ms
     if rate is None or taken_ms is None:
-        since = f", {since_unknown}" if any(doubt.since_ms is None for doubt in doubts) else ""
+        since_when = f", {since_unknown}" if any(doubt.since_ms is None for doubt in doubts) else ""
         subject = f"Whether {count(len(doubts), 'copy has', 'copies have')} caught up is unknown ({name_list(tasks)})"
-        return Note(MAYBE_READY, f"{subject}{since}: {counts}", tasks)
+        return Note(MAYBE_READY, f"{subject}{since_when}: {counts}", tasks)
     amounts = [doubt.records for doubt in doubts if doubt.records is not None]
     first_ms, *later_ms = sorted({doubt.since_ms for doubt in doubts if doubt.since_ms is not None})
-    since = "when last known" if later_ms else f"at {_clock(taken_ms + now_ms + first_ms)}"
+    since_when = "when last known" if later_ms else f"at {_clock(taken_ms + now_ms + first_ms)}"
     bound = "up to " if len(set(amounts)) > 1 else ""
     bound = bound if any(_was_reported(doubt, snapshot) for doubt in doubts) else "never reported: at most "
-    behind = f"{bound}{count(max(amounts), 'record')} behind {since}"
-    then = _clock(taken_ms + now_ms + doubts[0].to_ms)
-    subject = f"Whether {count(len(doubts), 'copy has', 'copies have')} caught up by {then} is unknown"
-    restores = "their instances restore" if many else "its instance restores"
-    enough = f"{'they have' if many else 'it has'} if {restores} at least {count(rate, 'record')}/s"
-    return Note(MAYBE_READY, f"{subject} ({name_list(tasks)}, {behind}): {counts}; {enough}", tasks)
+    lag_text = f"{bound}{count(max(amounts), 'record')} behind {since_when}"
+    decision_time = _clock(taken_ms + now_ms + doubts[0].to_ms)
+    subject = f"Whether {count(len(doubts), 'copy has', 'copies have')} caught up by {decision_time} is unknown"
+    restores = "their instances restore" if is_plural else "its instance restores"
+    enough = f"{'they have' if is_plural else 'it has'} if {restores} at least {count(rate, 'record')}/s"
+    return Note(MAYBE_READY, f"{subject} ({name_list(tasks)}, {lag_text}): {counts}; {enough}", tasks)
 
 
 def _was_reported(doubt: CopyDoubt, snapshot: Snapshot) -> bool:
@@ -341,5 +347,5 @@ def _unmeasured(snapshot: Snapshot) -> tuple[str, ...]:
     rates, instances = snapshot.rates, snapshot.state.group.instances
     if not rates.restore or rates.restore_per_instance is not None:
         return ()
-    known = rates.restore.keys() | rates.restore_of.keys()
-    return tuple(instance.process_id for i, instance in enumerate(instances) if i not in known)
+    measured_instances = rates.restore.keys() | rates.restore_of.keys()
+    return tuple(instance.process_id for i, instance in enumerate(instances) if i not in measured_instances)

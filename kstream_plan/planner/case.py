@@ -1,4 +1,4 @@
-"""One case: a snapshot, what happens to it, and how it is planned, ready to be played."""
+"""One case: a snapshot, what happens to it, and how it is planned, ready to be simulated."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from kstream_plan.plans.pauses import pauses_of
 
 #: Times are shown in whole seconds: now may be the one that is shown of the snapshot.
 _SHOWN_MS = 1_000
-#: How many rounds were played, whether none comes after them, and what they are → whether that is all that is wanted.
+#: How many rounds were simulated, whether none comes after them, and what they are → whether that is enough.
 Enough: TypeAlias = Callable[[int, bool, Callable[[], PlayedSoFar]], bool]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """One snapshot with what happens to it, to be played as it is, and as it might be.
+    """One snapshot with what happens to it, to be simulated as it is, and as it might be.
 
     ``events`` and ``outside`` are what the ``design`` and the group make of the scenario; it begins at ``now_ms`` after
     the snapshot was taken.
@@ -45,7 +45,7 @@ class Case:
     now_ms: int
 
     @classmethod
-    def of(
+    def from_snapshot(
         cls,
         snapshot: Snapshot,
         design: Design,
@@ -75,36 +75,36 @@ class Case:
             leader=snapshot.state.leader,
             next_leader=options.next_leader,
             rebalances_until_ms=_close_waits_until_ms(snapshot, design, options, events),
-            noticed=options.noticed,
+            notice_timing=options.noticed,
         )
         return cls(snapshot, design, options, scenario, enough, events, outside, now_ms)
 
-    def played(
+    def simulate(
         self, rates: Rates | None = None, *, on_round: OnRound | None = None, balances: bool = True
     ) -> tuple[GroupState, Roster, Rehearsal]:
-        """Play it, by default with the snapshot's rates; return the group at first, everyone, and what came out.
+        """Simulate it, by default with the snapshot's rates; return the group at first, the roster, and what came out.
 
         ``balances``: count how even the load is after every round.
         """
         snapshot, outside, config = self.snapshot, self.outside, self.snapshot.config
         design = self.design
-        now = state_now(snapshot, self.now_ms, ready=self.options.ready, cleaning=self.options.cleaning)
-        state = design.start(now, self.scenario)
-        everyone = Roster(state.group, outside.everyone if self.scenario else None)
+        known_state = state_now(snapshot, self.now_ms, ready=self.options.ready, cleaning=self.options.cleaning)
+        state = design.start(known_state, self.scenario)
+        roster = Roster(state.group, outside.all_instances if self.scenario else None)
         rates = snapshot.rates if rates is None else rates
         outcome = rehearse(
             state,
             config,
             design.coordinator(config),
             OutsideEvents(state.group, rates, outside.changes, outside.outages, outside.paces),
-            everyone,
+            roster,
             first_trigger=self.options.trigger or (Trigger.JOIN if self._any_joins(state) else Trigger.MANUAL),
             max_rounds=self.most_rounds(state.group),
             on_round=on_round or (lambda _rounds, _tasks, _movements: None),
-            enough=partial(self._is_enough, state, everyone),
+            enough=partial(self._is_enough, state, roster),
             balances=balances,
         )
-        return state, everyone, outcome
+        return state, roster, outcome
 
     def _any_joins(self, state: GroupState) -> bool:
         """Tell whether instances join in the first rebalance: not if a decision tells who took part in it."""
@@ -118,14 +118,14 @@ class Case:
         return self.options.now_ms is not None and self.snapshot.captured_at is None
 
     def most_rounds(self, group: Group) -> int:
-        """Return with how many rounds a play of ``group`` is cut off."""
+        """Return with how many rounds a simulation of ``group`` is cut off."""
         most = 4 * (len(group.stateful) + 10) * (1 + len(self.outside.changes))
         if self.options.max_rounds is not None:
             return self.options.max_rounds
         return self.design.rounds_at_most(most, self.snapshot.config)
 
     def played_soonest(self) -> Rehearsal:
-        """Play it with everything restored at once and every rebalance as early as it can be; times alone are told."""
+        """Simulate it with everything restored at once and every rebalance as early as it can be; only times count."""
         config, design = self.snapshot.config, self.design.soonest()
         outside = timeline(
             self.snapshot.state.group.instances,
@@ -135,32 +135,32 @@ class Case:
             in_memory=self.snapshot.stores == "in-memory",
             leader=self.snapshot.state.leader,
             rebalances_until_ms=_close_waits_until_ms(self.snapshot, design, self.options, self.events),
-            noticed="early",
+            notice_timing="early",
         )
         if self.enough is None:
             design = design.telling_times_alone()
         soonest = replace(self, design=design, outside=outside, options=replace(self.options, ready="all"))
         rates = replace(self.snapshot.rates, restore_per_instance=inf)
-        return soonest.played(rates, balances=self.enough is not None)[2]
+        return soonest.simulate(rates, balances=self.enough is not None)[2]
 
     def _is_enough(
-        self, state: GroupState, everyone: Roster, before: Turn | None, rounds: Sequence[Round], ended: bool
+        self, state: GroupState, roster: Roster, previous_turn: Turn | None, rounds: Sequence[Round], ended: bool
     ) -> bool:
         def so_far() -> PlayedSoFar:
-            group, config, outages = everyone.group, self.snapshot.config, self.outside.unnoticed
-            initial = everyone.holdings(state.group, held_at_first(state, before))
-            played, stopping = tuple(rounds), self.design.stopping(group)
-            paused = pauses_of(group, initial, rounds, stopping, config, outages, from_start=True)
+            group, config, outages = roster.group, self.snapshot.config, self.outside.unnoticed
+            initial = roster.holdings(state.group, held_at_first(state, previous_turn))
+            rounds_so_far, stopping = tuple(rounds), self.design.stopping(group)
+            pauses = pauses_of(group, initial, rounds, stopping, config, outages, from_start=True)
             return PlayedSoFar(
-                group=group, config=config, initial=initial, rounds=played, pauses=paused, outages=outages
+                group=group, config=config, initial=initial, rounds=rounds_so_far, pauses=pauses, outages=outages
             )
 
         return self.enough is not None and self.enough(len(rounds), ended, so_far)
 
 
-def held_at_first(state: GroupState, before: Turn | None) -> Holdings:
-    """Return what everyone holds before the first round: as it is found, or as a known turn ``before`` it leaves it."""
-    return Holdings.of(state.group, state.holdings) if before is None else before.held
+def held_at_first(state: GroupState, previous_turn: Turn | None) -> Holdings:
+    """Return what all members hold before the first round: as the state says, or as the ``previous_turn`` leaves it."""
+    return Holdings.of(state.group, state.holdings) if previous_turn is None else previous_turn.held
 
 
 def rebalances_until_ms(snapshot: Snapshot, design: Design, options: PlanOptions) -> int | None:
@@ -174,9 +174,9 @@ def _close_waits_until_ms(
     snapshot: Snapshot, design: Design, options: PlanOptions, events: Sequence[Event]
 ) -> int | None:
     """Return the same if any of the events would wait for its end."""
-    bounced = any(isinstance(event, Bounce) and not event.leaves for event in events)
-    stopped = any(isinstance(event, Stop) and not event.crash for event in events)
-    waits = (bounced or stopped) and options.closes_wait
+    any_bounce = any(isinstance(event, Bounce) and not event.leaves for event in events)
+    any_stop = any(isinstance(event, Stop) and not event.crash for event in events)
+    waits = (any_bounce or any_stop) and options.closes_wait
     return rebalances_until_ms(snapshot, design, options) if waits else None
 
 
@@ -188,7 +188,10 @@ def _now_ms(snapshot: Snapshot, options: PlanOptions) -> int:
     if -_SHOWN_MS < now_ms < 0:
         return 0
     if now_ms < 0:
-        where = f"application {snapshot.state.group.application_id!r}"
         fix = "give a later --set now, or an earlier snapshot: --as-of chooses one of a history"
-        raise UsageError(f"now is before the snapshot, which is of {snapshot.captured_at}", where=where, fix=fix)
+        raise UsageError(
+            f"now is before the snapshot, which is of {snapshot.captured_at}",
+            where=f"application {snapshot.state.group.application_id!r}",
+            fix=fix,
+        )
     return now_ms

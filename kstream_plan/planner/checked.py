@@ -22,7 +22,7 @@ def plan_checked(
     on_round: OnRound | None = None,
     side_by_side: SideBySide = in_turn,
 ) -> Plan:
-    """Say what follows, as :func:`kstream_plan.planner.plan.plan` does, and check every invariant of the result.
+    """Return a plan, as :func:`kstream_plan.planner.plan.plan` does, and check every invariant of it.
 
     Raises:
         ScenarioError: the scenario does not fit the group.
@@ -34,24 +34,24 @@ def plan_checked(
         options,
         scenario=scenario,
         on_round=on_round,
-        on_played=checked,  # no invariant is about ranges, nor about the warnings that come with them
+        on_played=check_invariants,  # no invariant is about ranges, nor about the warnings that come with them
         side_by_side=side_by_side,
     )
 
 
-def checked(made: Plan) -> Plan:
+def check_invariants(candidate: Plan) -> Plan:
     """Return the plan if it breaks no invariant.
 
     Raises:
         PlanInvariantError: it contradicts itself, which is a defect of this tool.
     """
-    broken = broken_invariants(made)
-    if broken:
-        first = broken[0]
-        at = "" if first.round_number is None else f" in round {first.round_number}"
+    violations = broken_invariants(candidate)
+    if violations:
+        first = violations[0]
+        in_round = "" if first.round_number is None else f" in round {first.round_number}"
         raise PlanInvariantError(
-            f"the plan breaks {first.invariant}{at}: {first.message}",
-            where=f"application {made.group.application_id!r}",
+            f"the plan breaks {first.invariant}{in_round}: {first.message}",
+            where=f"application {candidate.group.application_id!r}",
             fix="this is a defect of kstream-plan, not of your input: report it with the snapshot",
         )
-    return made
+    return candidate

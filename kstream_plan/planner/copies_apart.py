@@ -1,4 +1,4 @@
-"""Copies that ``rack.aware.assignment.tags`` is to keep apart, and that are not where a plan ends."""
+"""Copies that ``rack.aware.assignment.tags`` is to keep apart, and that share a value when a plan ends."""
 
 from __future__ import annotations
 
@@ -18,33 +18,37 @@ def copies_together(group: Group, final: Sequence[Holding], config: AssignmentCo
     if not config.num_standby_replicas:
         return ()
     holders: dict[int, set[int]] = defaultdict(set)
-    for consumer, held in enumerate(final):
-        for task in (*held.active, *held.standby):
+    for consumer, holding in enumerate(final):
+        for task in (*holding.active, *holding.standby):
             if group.tasks[task].stateful:
                 holders[task].add(group.instance_of[consumer])
-    several = {task: of for task, of in sorted(holders.items()) if len(of) > 1}
-    found = (_note(group, several, tag) for tag in config.rack_aware_assignment_tags)
-    return tuple(note for note in found if note is not None)
+    instances_by_task = {task: instances for task, instances in sorted(holders.items()) if len(instances) > 1}
+    notes = (_note(group, instances_by_task, tag) for tag in config.rack_aware_assignment_tags)
+    return tuple(note for note in notes if note is not None)
 
 
-def _note(group: Group, several: dict[int, set[int]], tag: str) -> Note | None:
-    value = [dict(instance.client_tags).get(tag) for instance in group.instances]
-    spread = {task: {value[instance] for instance in of} - {None} for task, of in several.items()}
-    together = [task for task, of in several.items() if len(spread[task]) < len(of)]
-    if not together:
+def _note(group: Group, instances_by_task: dict[int, set[int]], tag: str) -> Note | None:
+    tag_values = [dict(instance.client_tags).get(tag) for instance in group.instances]
+    spread = {
+        task: {tag_values[instance] for instance in instances} - {None} for task, instances in instances_by_task.items()
+    }
+    sharing_tasks = [task for task, instances in instances_by_task.items() if len(spread[task]) < len(instances)]
+    if not sharing_tasks:
         return None
-    ids = tuple(str(group.tasks[task].task_id) for task in together)
-    worst = min(together, key=lambda task: len(spread[task]))
-    there = len({value[instance] for of in several.values() for instance in of} - {None})
-    why = (
-        f"instances have {there:,} {'value' if there == 1 else 'values'} of this tag"
-        if there
+    ids = tuple(str(group.tasks[task].task_id) for task in sharing_tasks)
+    worst = min(sharing_tasks, key=lambda task: len(spread[task]))
+    value_count = len(
+        {tag_values[instance] for instances in instances_by_task.values() for instance in instances} - {None}
+    )
+    reason = (
+        f"instances have {value_count:,} {'value' if value_count == 1 else 'values'} of this tag"
+        if value_count
         else "no instance has this tag"
     )
     least = len(spread[worst])
     message = (
-        f"rack.aware.assignment.tags={tag} does not keep the copies of {len(ids):,} of {len(several):,} tasks apart: "
-        f"{len(several[worst]):,} copies of {ids[together.index(worst)]} share {least:,} "
-        f"{'value' if least == 1 else 'values'}, and {why}"
+        f"rack.aware.assignment.tags={tag} does not keep the copies of {len(ids):,} of {len(instances_by_task):,} "
+        f"tasks apart: {len(instances_by_task[worst]):,} copies of {ids[sharing_tasks.index(worst)]} share {least:,} "
+        f"{'value' if least == 1 else 'values'}, and {reason}"
     )
     return Note(COPIES_TOGETHER, message, ids)

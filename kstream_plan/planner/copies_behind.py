@@ -13,7 +13,7 @@ def copies_behind(group: Group, initial: Sequence[Holding], first: GroupState, l
     """Yield the copies that are assigned before a plan and do not count as caught up, by consumer, then task.
 
     Args:
-        group: everyone who ever takes part.
+        group: all members that ever take part.
         initial: what is held before the plan, by consumer of ``group``.
         first: the group as the first decision finds it.
         limit: ``acceptable.recovery.lag``.
@@ -23,9 +23,9 @@ def copies_behind(group: Group, initial: Sequence[Holding], first: GroupState, l
         for task, of_task in enumerate(first.copies)
         for copy in of_task
     }
-    for consumer, held in enumerate(initial):
+    for consumer, holding in enumerate(initial):
         process_id = group.instances[group.instance_of[consumer]].process_id
-        for task in sorted({*held.active, *held.standby, *held.warmup, *held.temporary}):
+        for task in sorted({*holding.active, *holding.standby, *holding.warmup, *holding.temporary}):
             copy = copies.get((task, process_id))
             if copy is not None and (copy.lag is None or not is_caught_up(copy.lag, limit)):
                 yield CopyBehind(group.tasks[task].task_id, process_id, copy.remaining)

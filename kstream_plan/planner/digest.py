@@ -58,9 +58,9 @@ def input_digest(
         if decision and not decision["rejoining"]:
             del decision["rejoining"]
         reported = sorted(report for report in beginning.reported_ms.items() if report[1])
-        known = [decision, reported, sorted(beginning.since_ms.items()), sorted(beginning.started_ms.items())]
-        if any(known):
-            canonical["beginning"] = known
+        known_history = [decision, reported, sorted(beginning.since_ms.items()), sorted(beginning.started_ms.items())]
+        if any(known_history):
+            canonical["beginning"] = known_history
         if beginning.no_closer:
             canonical["no_closer"] = sorted(beginning.no_closer)
     if rates.restore_of or rates.produce_of:

@@ -43,7 +43,7 @@ def end_of(
         goes_on=rounds > 0,
         to_come=len(changes) + sum(outage.to_ms > at_ms for outage in outside.unnoticed),
         streams_version=config.release or snapshot.streams_version,
-        instances=tuple(_instances(last, _started(snapshot, now_ms, outside, at_ms))),
+        instances=tuple(_instances(last, _start_times(snapshot, now_ms, outside, at_ms))),
         copies=tuple(_copies(last)),
         restore=tuple(restore_rates(group, rates, snapshot)),
         produce=tuple(_produce(group, rates)),
@@ -58,29 +58,29 @@ def end_of(
 
 def _unprocessed(last: Turn, snapshot: Snapshot) -> Iterator[EndInput]:
     """Yield the input that waits at the end, and that of the snapshot: how much of it was processed is unknown."""
-    first, waiting = snapshot.state.group.task_index, last.state.waiting
+    first, unprocessed = snapshot.state.group.task_index, last.state.waiting
     for task, kind in enumerate(last.state.group.tasks):
-        records = waiting.get(task, 0) + snapshot.unwritten.get(first.get(kind.task_id, -1), 0)
+        records = unprocessed.get(task, 0) + snapshot.unwritten.get(first.get(kind.task_id, -1), 0)
         if records:
             yield EndInput(str(kind.task_id), min(records, MAX_LONG))
 
 
-def _started(snapshot: Snapshot, now_ms: int, outside: Timeline, by_ms: int) -> Mapping[str, int]:
-    found = {process_id: at_ms - now_ms for process_id, at_ms in snapshot.started_ms.items()}
+def _start_times(snapshot: Snapshot, now_ms: int, outside: Timeline, by_ms: int) -> Mapping[str, int]:
+    started_ms = {process_id: at_ms - now_ms for process_id, at_ms in snapshot.started_ms.items()}
     for change in outside.changes:
         if change.at_ms <= by_ms:
-            found |= {arrival.instance.process_id: change.at_ms for arrival in change.arrivals}
-    return found
+            started_ms |= {arrival.instance.process_id: change.at_ms for arrival in change.arrivals}
+    return started_ms
 
 
-def _instances(last: Turn, started: Mapping[str, int]) -> Iterator[EndInstance]:
+def _instances(last: Turn, started_ms: Mapping[str, int]) -> Iterator[EndInstance]:
     group, holdings = last.state.group, tuple(last.state.holdings)
     names = [str(task.task_id) for task in group.tasks]
 
-    def consumer(index: int, held: Holding) -> EndConsumer:
+    def consumer(index: int, holding: Holding) -> EndConsumer:
         active, standby, warmup = (
             tuple(names[task] for task in sorted(tasks))
-            for tasks in (held.active, (*held.standby, *held.temporary), held.warmup)
+            for tasks in (holding.active, (*holding.standby, *holding.temporary), holding.warmup)
         )
         return EndConsumer(group.consumer_ids[index], active, standby, warmup)
 
@@ -88,8 +88,8 @@ def _instances(last: Turn, started: Mapping[str, int]) -> Iterator[EndInstance]:
         yield EndInstance(
             instance.process_id,
             index == last.state.leader,
-            started.get(instance.process_id),
-            tuple(consumer(of, holdings[of]) for of in group.consumers_of[index]),
+            started_ms.get(instance.process_id),
+            tuple(consumer(consumer_index, holdings[consumer_index]) for consumer_index in group.consumers_of[index]),
         )
 
 
@@ -100,13 +100,13 @@ def _copies(last: Turn) -> Iterator[EndCopy]:
         for copy in of_task:
             if _runs_as_its_owner_says(copy):
                 continue
-            said = {LATEST: 0, UNKNOWN: whole, None: whole}.get(copy.lag, copy.lag)
-            left = max(copy.remaining, 0)
+            implied_lag = {LATEST: 0, UNKNOWN: whole, None: whole}.get(copy.lag, copy.lag)
+            to_restore = max(copy.remaining, 0)
             yield EndCopy(
                 process_id=group.instances[copy.instance].process_id,
                 task_id=str(group.tasks[task].task_id),
                 lag=0 if copy.lag == LATEST and not copy.active else copy.lag,
-                to_restore=None if left == said else left,
+                to_restore=None if to_restore == implied_lag else to_restore,
                 consumer_ids=tuple(group.consumer_ids[consumer] for consumer in copy.reporters),
                 since_ms=copy.made_at_ms if copy.consumer is not None else copy.lost_at_ms,
                 made_ms=copy.made_at_ms,
@@ -126,25 +126,28 @@ def _runs_as_its_owner_says(copy: Copy) -> bool:
 def restore_rates(group: Group, rates: Rates, snapshot: Snapshot) -> Iterator[EndRate]:
     """Yield the restore rates of the instances of a group, with what ``snapshot`` says each rests on."""
     index = snapshot.state.group.instance_index
-    for instance, of in enumerate(group.instances):
-        given = rates.restore_of.get(instance, rates.restore_per_instance)
-        measured, bound = rates.restore.get(instance), rates.restore_at_least.get(instance)
-        known = snapshot.rates
-        at = index.get(of.process_id, -1)
-        intervals, source = known.restore_intervals.get(at, 0), known.restore_source.get(at, "")
-        if given is not None:
-            yield EndRate(of.process_id, given, 0, False, GIVEN)
-        elif measured is not None:
-            yield EndRate(of.process_id, measured, intervals, False, source)
+    for place, instance in enumerate(group.instances):
+        given_rate = rates.restore_of.get(place, rates.restore_per_instance)
+        measured_rate, bound = rates.restore.get(place), rates.restore_at_least.get(place)
+        snapshot_rates = snapshot.rates
+        snapshot_index = index.get(instance.process_id, -1)
+        intervals, source = (
+            snapshot_rates.restore_intervals.get(snapshot_index, 0),
+            snapshot_rates.restore_source.get(snapshot_index, ""),
+        )
+        if given_rate is not None:
+            yield EndRate(instance.process_id, given_rate, 0, False, GIVEN)
+        elif measured_rate is not None:
+            yield EndRate(instance.process_id, measured_rate, intervals, False, source)
         elif bound is not None:
-            yield EndRate(of.process_id, bound, intervals, True, source)
+            yield EndRate(instance.process_id, bound, intervals, True, source)
 
 
 def _produce(group: Group, rates: Rates) -> Iterator[EndRate]:
     for task in group.stateful:
         if not rates.knows_produce(task):
             continue
-        given = task in rates.produce_of or rates.produce_per_task is not None
-        intervals = 0 if given else rates.produce_intervals.get(task, 0)
-        source = GIVEN if given else rates.produce_source.get(task, "")
+        is_given = task in rates.produce_of or rates.produce_per_task is not None
+        intervals = 0 if is_given else rates.produce_intervals.get(task, 0)
+        source = GIVEN if is_given else rates.produce_source.get(task, "")
         yield EndRate(str(group.tasks[task].task_id), rates.produce_rate(task), intervals, False, source)

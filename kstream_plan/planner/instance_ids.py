@@ -17,33 +17,35 @@ def renamed(instance: Instance, process_id: str) -> Instance:
         old = instance.process_id
         return consumer_id.replace(old, process_id) if old in consumer_id else f"{process_id}-{consumer_id}"
 
-    consumers = tuple(replace(of, consumer_id=new_id(of.consumer_id)) for of in instance.consumers)
+    consumers = tuple(replace(consumer, consumer_id=new_id(consumer.consumer_id)) for consumer in instance.consumers)
     return replace(instance, process_id=process_id, consumers=consumers)
 
 
 def thread_ids(instance: Instance, threads: int) -> list[str]:
     """Return ids for the threads that ``instance`` has to start to run so many."""
-    taken = {consumer.consumer_id for consumer in instance.consumers}
-    free = (f"{instance.process_id}-StreamThread-{number}" for number in range(1, 2 * threads + len(taken) + 1))
-    return [name for name in free if name not in taken][len(taken) : threads]
+    used_ids = {consumer.consumer_id for consumer in instance.consumers}
+    free = (f"{instance.process_id}-StreamThread-{number}" for number in range(1, 2 * threads + len(used_ids) + 1))
+    return [name for name in free if name not in used_ids][len(used_ids) : threads]
 
 
-def with_threads_of(instance: Instance, before: Instance | None) -> Instance:
+def with_threads_of(instance: Instance, former_instance: Instance | None) -> Instance:
     """Return the instance with the threads it had before as well."""
-    if before is None:
+    if former_instance is None:
         return instance
-    known: Mapping[str, Consumer] = {of.consumer_id: of for of in (*before.consumers, *instance.consumers)}
-    return replace(instance, consumers=tuple(known.values()))
+    consumers_by_id: Mapping[str, Consumer] = {
+        consumer.consumer_id: consumer for consumer in (*former_instance.consumers, *instance.consumers)
+    }
+    return replace(instance, consumers=tuple(consumers_by_id.values()))
 
 
-def check_consumers(members: Mapping[str, Instance], where: str) -> None:
-    """Check that no consumer is a member twice; ``where`` is the place of the event that made it so.
+def check_consumers(members: Mapping[str, Instance], place: str) -> None:
+    """Check that no consumer is a member twice; ``place`` is that of the event that made it so.
 
     Raises:
         ScenarioError: one is.
     """
     ids = [consumer.consumer_id for instance in members.values() for consumer in instance.consumers]
     if len(set(ids)) < len(ids):
-        twice = sorted(name for name, times in Counter(ids).items() if times > 1)
+        duplicates = sorted(name for name, times in Counter(ids).items() if times > 1)
         fix = "give every new instance a process id, and consumers, of its own"
-        raise ScenarioError(f"the consumer {twice[0]!r} is a member twice", where=where, fix=fix)
+        raise ScenarioError(f"the consumer {duplicates[0]!r} is a member twice", where=place, fix=fix)

@@ -71,7 +71,7 @@ class PlanOptions:
     connect_pause_ms: int = 60_000
 
     def of_one_play(self) -> PlanOptions:
-        """Return the same without whatever is played beside it."""
+        """Return the same without further simulations."""
         return replace(self, bounds=False, floor=False, ranges=False)
 
 

@@ -1,4 +1,4 @@
-"""What happens from outside while a group rebalances, as the planner's clock meets it."""
+"""Events from outside while a group rebalances, in the order of the planner's clock."""
 
 from __future__ import annotations
 
@@ -33,14 +33,19 @@ class OutsideEvents:
 
     def __post_init__(self) -> None:
         self._first_rates = self.rates
-        self._restore_of = {self.group.instances[i].process_id: rate for i, rate in self.rates.restore_of.items()}
+        self._restore_of = {
+            self.group.instances[instance].process_id: rate for instance, rate in self.rates.restore_of.items()
+        }
 
     def regroup(self, group: Group) -> None:
         """Go on with other members (the tasks are the same)."""
-        moved = moved_rates(self.rates, self.group, group)
-        given = {group.instance_index[of]: r for of, r in self._restore_of.items() if of in group.instance_index}
-        rates = replace(moved, restore_of=given)
-        self.group, self.rates = group, self.rates if self.rates == rates else rates  # who knows them by sight goes on
+        restore_of = {
+            group.instance_index[process_id]: r
+            for process_id, r in self._restore_of.items()
+            if process_id in group.instance_index
+        }
+        rates = replace(moved_rates(self.rates, self.group, group), restore_of=restore_of)
+        self.group, self.rates = group, self.rates if self.rates == rates else rates  # the same object, if equal
 
     def next_change_ms(self) -> int | None:
         """When the members or settings change next; ``None``: never again."""
@@ -57,7 +62,7 @@ class OutsideEvents:
                 at_ms = outage.to_ms
         return at_ms
 
-    def due(self, at_ms: int) -> list[GroupChange]:
+    def take_changes(self, at_ms: int) -> list[GroupChange]:
         """Take the changes up to now."""
         first = self._next_change
         while self._next_change < len(self.changes) and self.changes[self._next_change].at_ms <= at_ms:
@@ -75,7 +80,7 @@ class OutsideEvents:
         spans = tuple([self._span(start, end) for start, end in pairwise(edges)])
         return spans or (Span(self.rates, 0),)
 
-    def ahead(self, from_ms: int, to_ms: int) -> tuple[Span, ...]:
+    def spans_ahead(self, from_ms: int, to_ms: int) -> tuple[Span, ...]:
         """Divide a time that is still to come; ``rates`` stay those of now."""
         if not self.paces and not self.outages:
             return self.spans(from_ms, to_ms)
@@ -87,13 +92,13 @@ class OutsideEvents:
         """Return the rates of the time that begins now."""
         return self._span(at_ms, at_ms).rates if self.paces else self.rates
 
-    def steady(self, from_ms: int, to_ms: int) -> bool:
+    def is_steady(self, from_ms: int, to_ms: int) -> bool:
         """Tell whether all run, and restore at the same rates, through this time."""
         changes = any(isinstance(pace, RestoreRate) and from_ms < pace.at_ms < to_ms for pace in self.paces)
-        return not changes and not any(one.from_ms < to_ms and one.to_ms > from_ms for one in self.outages)
+        return not changes and not any(outage.from_ms < to_ms and outage.to_ms > from_ms for outage in self.outages)
 
-    def paced(self, from_ms: int, to_ms: int) -> bool:
-        """Tell whether anything about the pace changes within this time."""
+    def rates_change(self, from_ms: int, to_ms: int) -> bool:
+        """Tell whether a rate changes, or records are written at once, within this time."""
         return any(from_ms <= pace.at_ms <= to_ms for pace in self.paces)
 
     def produced(self, task: int, from_ms: int, to_ms: int) -> int:
@@ -119,12 +124,12 @@ class OutsideEvents:
             else:
                 self._change_pace(pace)
         index = self.group.instance_index
-        stopped = frozenset(
+        stopped_instances = frozenset(
             index[outage.process_id]
             for outage in self.outages
             if outage.from_ms <= start_ms < outage.to_ms and outage.process_id in index
         )
-        return Span(self.rates, end_ms - start_ms, stopped, burst)
+        return Span(self.rates, end_ms - start_ms, stopped_instances, burst)
 
     def _change_pace(self, pace: ProduceRate | RestoreRate) -> None:
         rate = pace.per_second

@@ -1,4 +1,4 @@
-"""A whole plan: the loop played, what came out put together, and how else it may come out."""
+"""A whole plan: the simulated loop, its outcome put together, and the other possible outcomes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from kstream_plan.plans.python_gc import without_cycle_collector
 
 __all__ = ["Enough", "OnRound", "plan"]
 
-#: After so many rounds a play is a long one: what else may be is begun, before it is known what of that is wanted.
-_LONG_PLAY = 100
+#: After so many rounds a simulation is long: that of other outcomes is begun before it is known which are needed.
+_LONG_SIMULATION = 100
 
 
 @without_cycle_collector()
@@ -34,37 +34,37 @@ def plan(
     scenario: Scenario | None = None,
     on_round: OnRound | None = None,
     enough: Enough | None = None,
-    on_played: Callable[[Plan], object] = lambda _made: None,
+    on_played: Callable[[Plan], object] = lambda _plan: None,
     side_by_side: SideBySide = in_turn,
-    shown: bool = True,
+    is_shown: bool = True,
 ) -> Plan:
-    """Say what follows in a group that coordinates by ``design``, from now on or of what ``scenario`` does to it.
+    """Simulate a group that coordinates by ``design``, from now on or through the events of ``scenario``.
 
-    Of the ``options`` those count that are about any design. With a scenario the plan's group is everyone who ever
-    takes part. ``on_round`` is told how many rounds there are, how many tasks still have to move, and in how many
-    movements. ``enough`` is asked after every round whether to leave it ``unfinished``, and told of the end, of either
-    end of what nobody knows as well; ``on_played`` is told the plan before it is known what else may be, which others
-    may be playing meanwhile. What is not ``shown`` to anybody has no digests, no end to go on from, and
-    does not say how even the load is. Deterministic: the same snapshot, design and options give the same plan.
+    Of the ``options`` those count that are about any design. With a scenario the plan's group has all members that ever
+    take part. ``on_round`` gets the number of rounds, of tasks that still have to move, and of their movements.
+    ``enough`` is called after every round, and at the end, of other outcomes as well: whether to leave the plan
+    ``unfinished``. ``on_played`` gets the plan before other outcomes are known. Without ``is_shown`` the plan has no
+    digests, no end to go on from, and no balance of the load. Deterministic: the same snapshot, design and options give
+    the same plan.
 
     Raises:
         ScenarioError: the scenario does not fit the group.
         UsageError: the plan is to begin before the snapshot was taken.
     """
-    case = Case.of(snapshot, design, options, scenario, enough)
+    case = Case.from_snapshot(snapshot, design, options, scenario, enough)
     what_else = WhatElse(case, side_by_side)
-    told = partial(_told, what_else, on_round)
-    played = one_play(case, told, shown=shown)
-    made = played.plan
-    on_played(replace(made, warnings=made.warnings + played.outcome.warnings))
-    summary, ranges, warnings = what_else.found(played)
-    ranges = with_unproven(ranges, summary, made.unproven_starts)
-    return replace(made, summary=replace(summary, ranges=ranges), warnings=made.warnings + warnings)
+    report_round = partial(_report_round, what_else, on_round)
+    play = one_play(case, report_round, is_shown=is_shown)
+    likely_plan = play.plan
+    on_played(replace(likely_plan, warnings=likely_plan.warnings + play.outcome.warnings))
+    summary, ranges, warnings = what_else.find_ranges(play)
+    ranges = with_unproven(ranges, summary, likely_plan.unproven_starts)
+    return replace(likely_plan, summary=replace(summary, ranges=ranges), warnings=likely_plan.warnings + warnings)
 
 
-def _told(what_else: WhatElse, on_round: OnRound | None, rounds: int, tasks: int, movements: int) -> None:
-    """Tell ``on_round`` of a round; once it is a long play, begin with what else may be and mostly is asked for."""
-    if rounds == _LONG_PLAY:
+def _report_round(what_else: WhatElse, on_round: OnRound | None, rounds: int, tasks: int, movements: int) -> None:
+    """Report a round to ``on_round``; once the simulation is long, begin those of other outcomes that are likely."""
+    if rounds == _LONG_SIMULATION:
         what_else.begin()
     if on_round is not None:
         on_round(rounds, tasks, movements)

@@ -1,4 +1,4 @@
-"""What a plan restores, and whether anybody knows how long that takes."""
+"""What a plan restores, and whether it is known how long that takes."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ class RestoreTotals:
 
     def __init__(self, group: Group, under_way: Iterable[tuple[int, int]], rates: Rates, steady: _Steady) -> None:
         """Begin with the copies that are ``under_way``, as (task, instance)."""
-        self._any = False
+        self._restores_any = False
         self._max_cold_ms: int | None = 0
         self._unrated: set[int] = set()
-        #: Those that nobody has looked at yet, with their times, of one group at the same rates, and how many they are.
+        #: Rounds that are not counted yet, with their times, of one group at the same rates, and their number of rows.
         self._rounds: list[tuple[int, RoundSteps]] = []
         self._number_of_rows = 0
         self._group, self._rates, self._steady = group, rates, steady
         self._busy_until_ms: dict[str, int] = {}
         for task, instance in under_way:
-            self._any = True
+            self._restores_any = True
             if group.tasks[task].end_offset_sum == MAX_LONG or rates.restore_rate(instance) is None:
                 self._unrated.add(task)
 
     @property
-    def any(self) -> bool:
+    def restores_any(self) -> bool:
         """Whether something is restored."""
         self._look()
-        return self._any
+        return self._restores_any
 
     @property
     def max_cold_ms(self) -> int | None:
@@ -71,7 +71,7 @@ class RestoreTotals:
         self._max_cold_ms = 0
 
     def unrated(self, group: Group) -> tuple[str, ...]:
-        """Return the tasks that are restored somewhere at a rate nobody knows, in task order.
+        """Return the tasks that are restored somewhere at an unknown rate, in task order.
 
         Either no rate of the instance is known, or no end offset of the task.
         """
@@ -83,7 +83,7 @@ class RestoreTotals:
             return
         rows, number = concatenate([steps.rows for _, steps in self._rounds])
         restoring = are(rows["kind"], *RESTORING) & (rows["restore_records"] != 0)
-        self._any = self._any or bool(restoring.any())
+        self._restores_any = self._restores_any or bool(restoring.any())
         self._note_unrated(rows[restoring])
         cold = restoring & are(rows["kind"], *STARTS) & (rows["caught_up"] == 0)
         for place in np.unique(number[cold]).tolist():
@@ -95,8 +95,12 @@ class RestoreTotals:
     def _note_unrated(self, rows: Rows) -> None:
         maker = self._rounds[0][1].maker
         index, rates = self._group.instance_index, self._rates
-        known = {process_id: rates.restore_rate(instance) is not None for process_id, instance in index.items()}
-        is_rated = np.array([known.get(instance.process_id, False) for instance in maker.group.instances], np.bool_)
+        is_rated_by_id = {
+            process_id: rates.restore_rate(instance) is not None for process_id, instance in index.items()
+        }
+        is_rated = np.array(
+            [is_rated_by_id.get(instance.process_id, False) for instance in maker.group.instances], np.bool_
+        )
         instance = np.array(maker.group.instance_of, np.int64)[rows["to_consumer"]]
         endless = maker.end_offset_sums[rows["task"]] == MAX_LONG
         self._unrated.update(rows["task"][endless | ~is_rated[instance]].tolist())
@@ -106,9 +110,9 @@ class RestoreTotals:
         if self._max_cold_ms is None:
             return
         index, rates = self._group.instance_index, self._rates
-        lasts = cold_restoring_ms(cold, lambda of: rates.restore_rate(index[of]))
-        shared = any(self._busy_until_ms.get(step.to.process_id, 0) > at_ms for step in cold)
-        if len(lasts) < len(cold) or shared or not self._steady(at_ms, at_ms + max(lasts.values())):
+        lasts = cold_restoring_ms(cold, lambda process_id: rates.restore_rate(index[process_id]))
+        shares_rate = any(self._busy_until_ms.get(step.to.process_id, 0) > at_ms for step in cold)
+        if len(lasts) < len(cold) or shares_rate or not self._steady(at_ms, at_ms + max(lasts.values())):
             self._max_cold_ms = None
             return
         self._max_cold_ms = max(self._max_cold_ms, *lasts.values())

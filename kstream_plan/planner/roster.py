@@ -10,9 +10,9 @@ from kstream_plan.plans import Balance
 
 
 class Roster:
-    """The group of all members, present or not, and what the members of a time look like in it.
+    """The group of all members, present or not, and the translation of a present group's values to it.
 
-    Who is absent holds nothing, is the target of nothing and has no load.
+    An absent member holds nothing, is the target of nothing and has no load.
     """
 
     def __init__(self, group: Group, instances: Sequence[Instance] | None = None) -> None:
@@ -23,11 +23,11 @@ class Roster:
         self._consumers: list[int] = []
 
     def same_or(self, group: Group) -> Group:
-        """Return ``group``, or that of everyone if they are the same: then nothing has to be translated."""
+        """Return ``group``, or that of all members if they are equal: then nothing has to be translated."""
         return self.group if group == self.group else group
 
     def holdings(self, group: Group, holdings: Holdings) -> Sequence[Holding]:
-        """Return what members hold, by consumer index of everyone."""
+        """Return what members hold, by consumer index of the roster."""
         if group is self.group:
             return holdings if holdings.stateless else holdings.stateful
         self._look_at(group)
@@ -36,24 +36,28 @@ class Roster:
             return stateful
         return holdings.renumbered(stateful, self.group, self._consumers, self._consumers)
 
-    def _stateful(self, held: Sequence[Holding]) -> Sequence[Holding]:
-        """Return what the members that are looked at hold, by consumer index of everyone, made when they are."""
-        to, length = self._consumers, len(self.group.consumer_ids)
-        return RenumberedHoldings(held, to, length) if isinstance(held, LazyHoldings) else renumbered(held, to, length)
+    def _stateful(self, holdings: Sequence[Holding]) -> Sequence[Holding]:
+        """Return what the present members hold, by consumer index of the roster; lazy holdings stay lazy."""
+        consumers, length = self._consumers, len(self.group.consumer_ids)
+        return (
+            RenumberedHoldings(holdings, consumers, length)
+            if isinstance(holdings, LazyHoldings)
+            else renumbered(holdings, consumers, length)
+        )
 
     def target(self, group: Group, target: Target) -> Target:
-        """Return a target, by instance index of everyone."""
+        """Return a target, by instance index of the roster."""
         if group is self.group:
             return target
         self._look_at(group)
         roles: list[list[tuple[int, ...]]] = [[()] * len(self.group.instances) for _ in target]
         for role, tasks in zip(roles, target, strict=True):
-            for instance, of in zip(self._instances, tasks, strict=True):
-                role[instance] = of
+            for instance, instance_tasks in zip(self._instances, tasks, strict=True):
+                role[instance] = instance_tasks
         return Target(*map(tuple, roles))
 
     def balance(self, group: Group, balance: Balance) -> Balance:
-        """Return the loads by instance index of everyone; the spreads stay those of the present members."""
+        """Return the loads by instance index of the roster; the spreads stay those of the present members."""
         if group is self.group:
             return balance
         self._look_at(group)

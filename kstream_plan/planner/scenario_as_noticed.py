@@ -49,10 +49,10 @@ Noticed: TypeAlias = Literal["likely", "early", "late", "one-by-one", "reversed"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """All changes in time; ``everyone``: every instance that ever takes part, with all threads it ever has.
+    """All changes in time; ``all_instances``: every instance that ever takes part, with all threads it ever has.
 
     ``unnoticed`` are those of the outages, in time, after which the group goes on as if nothing had happened.
-    ``crashed`` are the instances that come back from a crash of which no event says what is left of their state.
+    ``crashed`` are the instances that come back from a crash, if no event says what is left of their state.
     ``emptied`` are those that come back from a crash that took of their state, and that the group does not notice.
     ``any_leads``: which member takes the lead when the leader has gone decides what settings count.
     ``waits_first``: a default close waits for the end of a rebalance that is under way at the beginning.
@@ -65,7 +65,7 @@ class Timeline:
     outages: tuple[Outage, ...]
     unnoticed: tuple[Outage, ...]
     paces: tuple[PaceChange, ...]
-    everyone: tuple[Instance, ...]
+    all_instances: tuple[Instance, ...]
     crashed: tuple[str, ...] = ()
     emptied: tuple[str, ...] = ()
     close_by_ms: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
@@ -76,7 +76,7 @@ class Timeline:
     @property
     def notices_late(self) -> bool:
         """Whether the group notices some time after it that anybody has stopped."""
-        return any(left.stopped_at_ms < change.at_ms for change in self.changes for left in change.departures)
+        return any(departure.stopped_at_ms < change.at_ms for change in self.changes for departure in change.departures)
 
 
 def timeline(
@@ -88,25 +88,27 @@ def timeline(
     in_memory: bool = False,
     leader: int | None = None,
     next_leader: NextLeader = "longest",
-    noticed: Noticed = "likely",
+    notice_timing: Noticed = "likely",
     rebalances_until_ms: int | None = None,
 ) -> Timeline:
     """Say what the group notices of ``events``, and when. New instances have their process ids already.
 
     ``lost_in_crash``: how many records of each task an instance lacks after a crash; ``in_memory``: who comes back has
-    nothing of what it had. ``leader`` is who leads now, by place among the members; ``None``: nobody knows.
-    Once it has gone, ``next_leader`` does. ``noticed`` says when the group notices that members have stopped.
+    nothing of what it had. ``leader`` is the place of the leader among the members; ``None``: unknown.
+    Once it has gone, ``next_leader`` does. ``notice_timing`` says when the group notices that members have stopped.
     ``rebalances_until_ms``: when a rebalance ends that is under way at the beginning; ``None``: none is.
 
     Raises:
-        ScenarioError: an event does not fit what is there: an unknown instance, one that stops twice, nobody left, …
+        ScenarioError: an event does not fit the group: an unknown instance, one that stops twice, no member left, …
     """
-    known = leader is not None
-    leads = members[leader or 0].process_id if members and (known or next_leader == "longest") else None
-    lead = Lead(config, next_leader, leads, known)
+    is_leader_known = leader is not None
+    leads = members[leader or 0].process_id if members and (is_leader_known or next_leader == "longest") else None
+    lead = Lead(config, next_leader, leads, is_leader_known)
     everybody = {instance.process_id: instance for instance in members}
     first_ms = -1 if rebalances_until_ms is None else rebalances_until_ms
-    draft = _Draft(everybody, lead, lost_in_crash, in_memory=in_memory, noticed=noticed, rebalances_until_ms=first_ms)
+    draft = _Draft(
+        everybody, lead, lost_in_crash, in_memory=in_memory, notice_timing=notice_timing, rebalances_until_ms=first_ms
+    )
     draft.play(events)
     draft.notice_until(None)
     return Timeline(
@@ -114,10 +116,14 @@ def timeline(
         outages=_lasting(draft.outages + draft.unnoticed),
         unnoticed=_lasting(draft.unnoticed),
         paces=tuple(draft.paces),
-        everyone=tuple(draft.everyone.values()),
+        all_instances=tuple(draft.all_instances.values()),
         crashed=tuple(draft.guessed),
         emptied=tuple(draft.emptied),
-        close_by_ms={of: by_ms for of, by_ms in draft.back_by_ms.items() if abs(by_ms) <= config.heartbeat_interval_ms},
+        close_by_ms={
+            process_id: by_ms
+            for process_id, by_ms in draft.back_by_ms.items()
+            if abs(by_ms) <= config.heartbeat_interval_ms
+        },
         any_leads=lead.any_leads,
         waits_first=draft.waits_first,
         late_stops=tuple(sorted(draft.late_stops.values(), key=lambda stop: stop[1])),
@@ -125,7 +131,7 @@ def timeline(
 
 
 def _lasting(outages: Iterable[Outage]) -> tuple[Outage, ...]:
-    return tuple(sorted((one for one in outages if one.to_ms > one.from_ms), key=lambda one: one[1:]))
+    return tuple(sorted((outage for outage in outages if outage.to_ms > outage.from_ms), key=lambda outage: outage[1:]))
 
 
 @dataclass(slots=True)
@@ -161,7 +167,7 @@ class _Draft:
     lead: Lead
     lost_in_crash: float
     in_memory: bool = False
-    noticed: Noticed = "likely"
+    notice_timing: Noticed = "likely"
     rebalances_until_ms: int = -1
     waits_first: bool = False
     noticed_ms: dict[str, int] = field(default_factory=dict)
@@ -171,8 +177,8 @@ class _Draft:
     crashed: set[str] = field(default_factory=set)
     guessed: dict[str, None] = field(default_factory=dict)
     emptied: dict[str, None] = field(default_factory=dict)
-    everyone: dict[str, Instance] = field(default_factory=dict)
-    gone: dict[str, Instance] = field(default_factory=dict)
+    all_instances: dict[str, Instance] = field(default_factory=dict)
+    former_members: dict[str, Instance] = field(default_factory=dict)
     down: dict[str, _Down] = field(default_factory=dict)
     changes: list[GroupChange] = field(default_factory=list)
     outages: list[Outage] = field(default_factory=list)
@@ -180,7 +186,7 @@ class _Draft:
     paces: list[PaceChange] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.everyone.update(self.members)
+        self.all_instances.update(self.members)
 
     def play(self, events: Iterable[Event]) -> None:
         """Take all events in time; what waits for a rebalance to end is late, and so is what comes after it."""
@@ -195,8 +201,8 @@ class _Draft:
                 self._put_off(due, waits_until_ms)
                 heappush(queue, due._replace(at_ms=waits_until_ms))
                 continue
-            for later in self._taken(due):
-                heappush(queue, later)
+            for next_event in self._happen(due):
+                heappush(queue, next_event)
 
     def _waits_until_ms(self, due: _Due) -> int:
         """Return when an event happens that is due: a default close not before a rebalance on its way has ended."""
@@ -206,8 +212,8 @@ class _Draft:
         if isinstance(event, Stop) and not event.crash:
             return max(due.at_ms, self._rebalance_over_ms(due.at_ms))
         if isinstance(event, Return):
-            late = [self.put_off[of] for of in event.process_ids if of in self.put_off]
-            return max((stops_ms + event.at_ms - stop.at_ms for stop, stops_ms in late), default=due.at_ms)
+            put_off_stops = [self.put_off[process_id] for process_id in event.process_ids if process_id in self.put_off]
+            return max((stops_ms + event.at_ms - stop.at_ms for stop, stops_ms in put_off_stops), default=due.at_ms)
         return due.at_ms
 
     def _rebalance_over_ms(self, at_ms: int) -> int:
@@ -220,8 +226,8 @@ class _Draft:
             self.put_off.update(dict.fromkeys(event.process_ids, (event, until_ms)))
             self.late_stops[due.place] = event, until_ms
 
-    def _taken(self, due: _Due) -> Iterator[_Due]:
-        """Let an event happen now, and yield what follows from it; a bounce goes on with the next instance."""
+    def _happen(self, due: _Due) -> Iterator[_Due]:
+        """Apply an event now, and yield the events that follow from it; a bounce goes on with the next instance."""
         event, at_ms = due.event, due.at_ms
         if not isinstance(event, Bounce):
             self.take(event if event.at_ms == at_ms else replace(event, at_ms=at_ms))
@@ -231,45 +237,45 @@ class _Draft:
         if event.surge:
             yield from self._surged(due, event)
             return
-        first, rest = event.process_ids[:1], event.process_ids[1:]
+        restarted_ids, remaining_ids = event.process_ids[:1], event.process_ids[1:]
         end = Leave if event.leaves else Stop
-        self.take(end(at_ms=at_ms, process_ids=first, where=event.where))
-        self.lead.renew(first, event.settings)
+        self.take(end(at_ms=at_ms, process_ids=restarted_ids, where=event.where))
+        self.lead.renew(restarted_ids, event.settings)
         back_ms = at_ms + event.restart_ms
-        new = tuple(str(of.process_id) for of in event.new_instances[:1])
-        back = Return(
+        new_ids = tuple(str(instance.process_id) for instance in event.new_instances[:1])
+        return_event = Return(
             at_ms=back_ms,
-            process_ids=first,
-            keeps_disk=not new,
+            process_ids=restarted_ids,
+            keeps_disk=not new_ids,
             static=event.static,
-            new_process_ids=new,
+            new_process_ids=new_ids,
             where=event.where,
         )
-        yield _Due(back_ms, due.place, due.step + 1, back)
+        yield _Due(back_ms, due.place, due.step + 1, return_event)
         next_ms = back_ms + event.pause_ms
-        others = replace(event, at_ms=next_ms, process_ids=rest, new_instances=event.new_instances[1:])
-        yield _Due(next_ms, due.place, due.step + 2, others)
+        remaining = replace(event, at_ms=next_ms, process_ids=remaining_ids, new_instances=event.new_instances[1:])
+        yield _Due(next_ms, due.place, due.step + 2, remaining)
 
     def _surged(self, due: _Due, event: Bounce) -> Iterator[_Due]:
         """Let so many new instances join, and yield the end of the old ones, and the next step."""
         so_many, at_ms = event.surge, due.at_ms
-        joined = event.new_instances[:so_many]
-        self.lead.renew([str(of.process_id) for of in joined], event.settings)
-        self.take(Join(at_ms=at_ms, instances=joined, where=event.where))
+        new_instances = event.new_instances[:so_many]
+        self.lead.renew([str(instance.process_id) for instance in new_instances], event.settings)
+        self.take(Join(at_ms=at_ms, instances=new_instances, where=event.where))
         end = Leave if event.leaves else Stop
         ends_ms = at_ms + event.restart_ms
-        ending = end(at_ms=ends_ms, process_ids=event.process_ids[:so_many], where=event.where)
-        yield _Due(ends_ms, due.place, due.step + 1, ending)
+        end_event = end(at_ms=ends_ms, process_ids=event.process_ids[:so_many], where=event.where)
+        yield _Due(ends_ms, due.place, due.step + 1, end_event)
         next_ms = ends_ms + event.pause_ms
-        others = event.process_ids[so_many:], event.new_instances[so_many:]
-        rest = replace(event, at_ms=next_ms, process_ids=others[0], new_instances=others[1])
-        yield _Due(next_ms, due.place, due.step + 2, rest)
+        remaining = event.process_ids[so_many:], event.new_instances[so_many:]
+        remaining_event = replace(event, at_ms=next_ms, process_ids=remaining[0], new_instances=remaining[1])
+        yield _Due(next_ms, due.place, due.step + 2, remaining_event)
 
     def take(self, event: Event) -> None:
         match event:
             case Join():
                 arrivals = [Arrival(_existing(instance, event)) for instance in event.instances]
-                self._change(event.at_ms, Trigger.JOIN, event, joined=arrivals)
+                self._change(event.at_ms, Trigger.JOIN, event, arrivals=arrivals)
             case Leave():
                 self._leave(event)
             case Stop():
@@ -311,56 +317,58 @@ class _Draft:
                 noticed_at_ms,
                 Trigger.MEMBER_RESTART if arrivals else Trigger.LEAVE,
                 down.event,
-                left=(Departure(process_id, down.stopped_at_ms),),
-                joined=arrivals,
+                departures=(Departure(process_id, down.stopped_at_ms),),
+                arrivals=arrivals,
             )
 
     def _expire(self, process_id: str, consumer_id: str, at_ms: int) -> None:
         """Let one thread expire of an instance that has stopped, while others of it still count as members."""
         down, instance = self.down[process_id], self.members[process_id]
         del down.expiring[consumer_id]
-        left = tuple(consumer for consumer in instance.consumers if consumer.consumer_id != consumer_id)
-        self.members[process_id] = replace(instance, consumers=left)
+        remaining_consumers = tuple(consumer for consumer in instance.consumers if consumer.consumer_id != consumer_id)
+        self.members[process_id] = replace(instance, consumers=remaining_consumers)
         self.unnoticed.append(Outage(process_id, down.stopped_at_ms, at_ms))  # it has not run since it stopped
         self._change(at_ms, Trigger.LEAVE, down.event)
 
     def _leave(self, event: Leave) -> None:
         for process_id in event.process_ids:
             self._check_running(process_id, event)
-        waiting = [process_id for process_id in event.process_ids if process_id in self.down]
-        for process_id in waiting:
+        down_ids = [process_id for process_id in event.process_ids if process_id in self.down]
+        for process_id in down_ids:
             self.down[process_id].back = None
-        left = [Departure(process_id, event.at_ms) for process_id in event.process_ids if process_id not in waiting]
-        if left:
-            self._change(event.at_ms, Trigger.LEAVE, event, left=left)
+        departures = [
+            Departure(process_id, event.at_ms) for process_id in event.process_ids if process_id not in down_ids
+        ]
+        if departures:
+            self._change(event.at_ms, Trigger.LEAVE, event, departures=departures)
 
     def _stop_all(self, event: Stop) -> None:
         """Let instances stop; where their members expire one by one, the last of them does a session later."""
         for process_id in event.process_ids:
             self._stop(process_id, event)
-        if self.noticed not in ("one-by-one", "reversed"):
+        if self.notice_timing not in ("one-by-one", "reversed"):
             return
         threads = [
             (process_id, consumer.consumer_id)
             for process_id in event.process_ids
             for consumer in self.down[process_id].instance.consumers
         ]
-        ordered = threads[::-1] if self.noticed == "reversed" else threads
-        for place, (process_id, consumer_id) in enumerate(ordered):
+        expiry_order = threads[::-1] if self.notice_timing == "reversed" else threads
+        for place, (process_id, consumer_id) in enumerate(expiry_order):
             down, heartbeat_ms = self.down[process_id], self._heartbeat_ms(process_id)
-            earlier_ms = heartbeat_ms * (len(ordered) - 1 - place) // max(1, len(ordered) - 1)
+            earlier_ms = heartbeat_ms * (len(expiry_order) - 1 - place) // max(1, len(expiry_order) - 1)
             expires_ms = max(event.at_ms, down.noticed_at_ms - earlier_ms)
             down.expiring[consumer_id] = expires_ms
         for process_id in event.process_ids:  # with the last thread of an instance all of it has expired
             down = self.down[process_id]
-            last = max(down.expiring, key=lambda of: down.expiring[of])
+            last = max(down.expiring, key=lambda consumer_id: down.expiring[consumer_id])
             down.noticed_at_ms = down.expiring.pop(last)
 
     def _stop(self, process_id: str, event: Stop) -> None:
         self._check_running(process_id, event)
         self.put_off.pop(process_id, None)
         (self.crashed.add if event.crash else self.crashed.discard)(process_id)
-        later_ms = {"early": -1, "late": 1}.get(self.noticed, 0) * self._heartbeat_ms(process_id)
+        later_ms = {"early": -1, "late": 1}.get(self.notice_timing, 0) * self._heartbeat_ms(process_id)
         session_ms = max(0, self.lead.settings_of(process_id).session_timeout_ms + later_ms)
         noticed_at_ms = event.at_ms + session_ms
         if process_id in self.down:  # it was back, but the group has not taken it in yet
@@ -375,8 +383,8 @@ class _Draft:
         arrivals = []
         for place, process_id in enumerate(event.process_ids):
             down = self.down.get(process_id)
-            known = self.gone.get(process_id) or (None if down is None else down.instance)
-            if known is None or (down is not None and down.back is not None):
+            instance = self.former_members.get(process_id) or (None if down is None else down.instance)
+            if instance is None or (down is not None and down.back is not None):
                 raise ScenarioError(
                     f"{self._name(process_id)!r} runs at {moment(event.at_ms)}, so it cannot return",
                     where=event.where,
@@ -385,20 +393,20 @@ class _Draft:
             noticed_ms = self.noticed_ms.get(process_id) if down is None else down.noticed_at_ms
             if noticed_ms is not None:
                 self.back_by_ms[process_id] = noticed_ms - event.at_ms
-            arrival = self._back(known, event, place)
+            arrival = self._back(instance, event, place)
             if down is None:
                 arrivals.append(arrival)
-                self.gone.pop(process_id)
-            elif event.keeps_disk and (event.static or known.is_static):
+                self.former_members.pop(process_id)
+            elif event.keeps_disk and (event.static or instance.is_static):
                 self.unnoticed.append(Outage(process_id, down.stopped_at_ms, event.at_ms))
                 emptied = arrival.disk_of is None or arrival.lacks_some
                 self.emptied |= {process_id: None} if emptied else {}
-                self._resume(process_id, known, event)
+                self._resume(process_id, instance, event)
             else:
                 down.back = arrival
                 self._rebalance()
         if arrivals:
-            self._change(event.at_ms, Trigger.JOIN, event, joined=arrivals)
+            self._change(event.at_ms, Trigger.JOIN, event, arrivals=arrivals)
 
     def _resume(self, process_id: str, instance: Instance, event: Return) -> None:
         """Let an instance go on that was never gone, but for threads of it that have expired: these join again."""
@@ -410,20 +418,20 @@ class _Draft:
 
     def _rebalance(self) -> None:
         """Begin a rebalance: it ends when the group has noticed everybody who is away."""
-        self.rebalances_until_ms = max([self.rebalances_until_ms, *(of.noticed_at_ms for of in self.down.values())])
+        self.rebalances_until_ms = max([self.rebalances_until_ms, *(down.noticed_at_ms for down in self.down.values())])
 
-    def _back(self, known: Instance, event: Return, place: int) -> Arrival:
+    def _back(self, instance: Instance, event: Return, place: int) -> Arrival:
         if not event.keeps_disk:
-            return Arrival(renamed(known, event.new_process_ids[place]))
+            return Arrival(renamed(instance, event.new_process_ids[place]))
         if self.in_memory:
-            return Arrival(known)
-        lost = inf if event.state == "lost" else 0
-        if event.state is None and known.process_id in self.crashed:
-            self.guessed[known.process_id] = None
-            lost = self.lost_in_crash
-        self.crashed.discard(known.process_id)
+            return Arrival(instance)
+        lost_records = inf if event.state == "lost" else 0
+        if event.state is None and instance.process_id in self.crashed:
+            self.guessed[instance.process_id] = None
+            lost_records = self.lost_in_crash
+        self.crashed.discard(instance.process_id)
         flushed = inf if event.flushed_per_second is None else event.flushed_per_second
-        return Arrival(known, known.process_id, flushed, lost)
+        return Arrival(instance, instance.process_id, flushed, lost_records)
 
     def _resize(self, event: Threads) -> None:
         self._check_running(event.process_id, event)
@@ -437,8 +445,10 @@ class _Draft:
         instance = self.members[event.process_id]
         if event.threads > instance.capacity:
             ids = thread_ids(instance, event.threads)
-            more = tuple(Consumer(consumer_id=of, protocols=instance.consumers[0].protocols) for of in ids)
-            resized = replace(instance, consumers=instance.consumers + more)
+            new_consumers = tuple(
+                Consumer(consumer_id=consumer_id, protocols=instance.consumers[0].protocols) for consumer_id in ids
+            )
+            resized = replace(instance, consumers=instance.consumers + new_consumers)
         else:
             resized = replace(instance, consumers=instance.consumers[: event.threads])
         self.members[event.process_id] = resized
@@ -447,23 +457,23 @@ class _Draft:
 
     def _pace(self, event: PaceChange) -> None:
         for process_id in event.process_ids if isinstance(event, RestoreRate) else ():
-            if process_id not in self.everyone:
+            if process_id not in self.all_instances:
                 raise ScenarioError(f"there is no instance {process_id!r}", where=event.where)
         self.paces.append(event)
 
     def _check_running(self, process_id: str, event: Leave | Stop | Threads) -> None:
-        if process_id not in self.everyone:
+        if process_id not in self.all_instances:
             raise ScenarioError(f"there is no instance {process_id!r}", where=event.where)
         down = self.down.get(process_id)
         if process_id not in self.members or (down is not None and down.back is None):
-            what = f"{self._name(process_id)!r} is not running at {moment(event.at_ms)}"
-            raise ScenarioError(what, where=event.where, fix="let it return first")
+            message = f"{self._name(process_id)!r} is not running at {moment(event.at_ms)}"
+            raise ScenarioError(message, where=event.where, fix="let it return first")
 
     def _name(self, process_id: str) -> str:
-        """Return what people call an instance: its host, if no other one has the same."""
-        host = self.everyone[process_id].host
-        alone = host is not None and sum(instance.host == host for instance in self.everyone.values()) == 1
-        return host if host is not None and alone else process_id
+        """Return the name of an instance: its host, if no other one has the same, else its process id."""
+        host = self.all_instances[process_id].host
+        is_unique = host is not None and sum(instance.host == host for instance in self.all_instances.values()) == 1
+        return host if host is not None and is_unique else process_id
 
     def _change(
         self,
@@ -471,35 +481,37 @@ class _Draft:
         trigger: Trigger,
         event: Event,
         *,
-        left: Sequence[Departure] = (),
-        joined: Sequence[Arrival] = (),
+        departures: Sequence[Departure] = (),
+        arrivals: Sequence[Arrival] = (),
         settings: tuple[tuple[str, SettingValue], ...] = (),
     ) -> None:
-        for departure in left:
-            self.gone[departure.process_id] = self.members.pop(departure.process_id)
-        for arrival in joined:
+        for departure in departures:
+            self.former_members[departure.process_id] = self.members.pop(departure.process_id)
+        for arrival in arrivals:
             instance = arrival.instance
             if instance.process_id in self.members:
                 fix = "give the new instance a process id of its own"
                 raise ScenarioError(f"{instance.process_id!r} is a member already", where=event.where, fix=fix)
             self.members[instance.process_id] = instance
-            self.gone.pop(instance.process_id, None)
+            self.former_members.pop(instance.process_id, None)
         for instance in self.members.values():
-            self.everyone[instance.process_id] = with_threads_of(instance, self.everyone.get(instance.process_id))
+            self.all_instances[instance.process_id] = with_threads_of(
+                instance, self.all_instances.get(instance.process_id)
+            )
         check_consumers(self.members, event.where)
         self._rebalance()
         if not self.members:
-            what = f"no instance is left at {moment(at_ms)}"
-            raise ScenarioError(what, where=event.where, fix="let one of them stay, or another one run by then")
-        led_anew = self.lead.pass_on(self.members, {departure.process_id for departure in left})
+            message = f"no instance is left at {moment(at_ms)}"
+            raise ScenarioError(message, where=event.where, fix="let one of them stay, or another one run by then")
+        led_anew = self.lead.pass_on(self.members, {departure.process_id for departure in departures})
         self.changes.append(
             GroupChange(
                 at_ms=at_ms,
                 trigger=trigger,
                 event=event,
                 members=tuple(self.members.values()),
-                departures=tuple(left),
-                arrivals=tuple(joined),
+                departures=tuple(departures),
+                arrivals=tuple(arrivals),
                 settings=settings or led_anew,
             )
         )

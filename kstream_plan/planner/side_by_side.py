@@ -1,4 +1,4 @@
-"""Plays that do not hang on one another: one after the other here, or however whoever calls the planner plays them."""
+"""Runs independent simulations. One after the other by default; a caller of the planner may pass another runner."""
 
 from __future__ import annotations
 
@@ -6,36 +6,36 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 T = TypeVar("T")
-#: What comes of a play: figures by their names; ``None``: not known.
+#: The outcome of a simulation: figures by their names; ``None``: unknown.
 Ends: TypeAlias = Mapping[str, int | None]
 
 
 class SideBySide(Protocol):
-    """Plays what does not hang on one another, in whatever order. All of it can be pickled."""
+    """Runs independent simulations, in any order. All of them can be pickled."""
 
     def begin(self, plays: Sequence[Callable[[], Any]], /) -> None:
-        """Begin with what will perhaps be asked for."""
+        """Begin simulations whose outcomes are likely to be needed."""
         ...
 
     def __call__(self, plays: Sequence[Callable[[], T]], /) -> Sequence[T]:
-        """Return what comes of each of these plays, of those that were begun, too."""
+        """Return the outcome of each of these simulations, whether begun before or not."""
         ...
 
-    def each(self, play: Callable[[int], T], number: int, /) -> Iterator[T]:
-        """Yield what comes of 0 to ``number`` - 1 in their order, no more of it than is asked for."""
+    def run_each(self, play: Callable[[int], T], number: int, /) -> Iterator[T]:
+        """Yield the outcomes of 0 to ``number`` - 1 in their order, and simulate no more than are consumed."""
         ...
 
 
 class _InTurn:
     def begin(self, plays: Sequence[Callable[[], Any]]) -> None:
-        """Begin with nothing: only one is played at a time."""
+        """Begin nothing: only one runs at a time."""
 
     def __call__(self, plays: Sequence[Callable[[], T]]) -> Sequence[T]:
         return [play() for play in plays]
 
-    def each(self, play: Callable[[int], T], number: int) -> Iterator[T]:
+    def run_each(self, play: Callable[[int], T], number: int) -> Iterator[T]:
         return map(play, range(number))
 
 
-#: Plays one after the other.
+#: Runs simulations one after the other.
 in_turn: SideBySide = _InTurn()

@@ -23,28 +23,28 @@ def least_moves(group: Group, initial: Sequence[Holding], present: Group, target
     ``group``, ``target`` by instance of ``present``.
     """
     loads = zip(group.instances, instance_loads(group, initial), strict=True)
-    held = {instance.process_id: load.stateful for instance, load in loads}
+    stateful_by_id = {instance.process_id: load.stateful for instance, load in loads}
     owned_by_capacity: dict[int, list[int]] = defaultdict(list)
     target_by_capacity: dict[int, list[int]] = defaultdict(list)
-    for instance, wanted in zip(present.instances, target.active, strict=True):
-        owned_by_capacity[instance.capacity].append(held.pop(instance.process_id))
-        target_by_capacity[instance.capacity].append(len(wanted))
-    leave = sum(held.values()) + sum(
-        max(0, owned - wanted)
+    for instance, tasks in zip(present.instances, target.active, strict=True):
+        owned_by_capacity[instance.capacity].append(stateful_by_id.pop(instance.process_id))
+        target_by_capacity[instance.capacity].append(len(tasks))
+    leave = sum(stateful_by_id.values()) + sum(
+        max(0, owned - target_count)
         for capacity, counts in owned_by_capacity.items()
-        for owned, wanted in zip(
+        for owned, target_count in zip(
             sorted(counts, reverse=True), sorted(target_by_capacity[capacity], reverse=True), strict=True
         )
     )
     return max(0, leave - sum(holders - 1 for holders in held_by_several(initial).values()))
 
 
-def kept(group: Group, initial: Sequence[Holding], rounds: Sequence[Round]) -> Sequence[Holding]:
-    """Return what consumers hold at first of what is still configured at the end: what is deleted has not moved."""
-    gone = {group.task_index[task_id] for task_id in rounds[-1].not_configured} if rounds else set()
-    if not gone:
+def still_configured(group: Group, initial: Sequence[Holding], rounds: Sequence[Round]) -> Sequence[Holding]:
+    """Return what consumers hold at first, without what is deleted by the end: that has not moved."""
+    deleted_tasks = {group.task_index[task_id] for task_id in rounds[-1].not_configured} if rounds else set()
+    if not deleted_tasks:
         return initial
-    return [Holding(tuple(task for task in held.active if task not in gone)) for held in initial]
+    return [Holding(tuple(task for task in holding.active if task not in deleted_tasks)) for holding in initial]
 
 
 def summarize(
@@ -52,7 +52,7 @@ def summarize(
     initial: Sequence[Holding],
     rounds: Sequence[Round],
     bounds: LowerBounds,
-    paused: Pauses,
+    pauses: Pauses,
     *,
     duration_ms: int,
     duration_is: DurationIs,
@@ -61,25 +61,25 @@ def summarize(
 ) -> Summary:
     """Add up a plan's rounds.
 
-    ``initial`` is what the consumers of ``group`` held before the first one, ``paused`` what stands still meanwhile,
+    ``initial`` is what the consumers of ``group`` held before the first one, ``pauses`` what stands still meanwhile,
     ``duration_ms`` when the last one has taken effect.
     """
     final = rounds[-1].assigned if rounds else initial
     totals = _totals(group, rounds)
-    worst = min(paused.ms, key=lambda task: (-paused.ms[task], task.sort_key), default=None)
+    worst = min(pauses.ms, key=lambda task: (-pauses.ms[task], task.sort_key), default=None)
     return Summary(
         rebalances=len(rounds),
         probing_rebalances=sum(rnd.trigger is Trigger.PROBING for rnd in rounds),
         duration_ms=duration_ms,
         duration_is=duration_is,
-        moves=len(moved(group, kept(group, initial, rounds), final)),
+        moves=len(moved(group, still_configured(group, initial, rounds), final)),
         hops=totals.hops,
         warmups=totals.warmups,
         cold_handovers=totals.cold_handovers,
         max_cold_restore_ms=max_cold_restore_ms,
         restored_records=totals.restored_records,
-        paused_task_ms=sum(paused.ms.values()),
-        max_paused_task=None if worst is None else PausedTask(worst, paused.ms[worst], paused.times[worst]),
+        paused_task_ms=sum(pauses.ms.values()),
+        max_paused_task=None if worst is None else PausedTask(worst, pauses.ms[worst], pauses.times[worst]),
         peak_extra_copies=max(extra_copies([rnd.assigned for rnd in rounds]), default=0),
         stateless_hops=totals.stateless_hops + sum(rnd.stateless.hops() for rnd in rounds if rnd.stateless is not None),
         lower_bounds=bounds,
@@ -106,15 +106,15 @@ def _totals(group: Group, rounds: Sequence[Round]) -> _Totals:
     for all_rows, _, _ in in_batches([rnd.steps.rows for rnd in rounds]):
         rows = all_rows[are(all_rows["kind"], *RESTORING)]
         is_placed, has_state = rows["kind"] == PLACE, stateful[rows["task"]]
-        elsewhere = instance_of[rows["from_consumer"]] != instance_of[rows["to_consumer"]]
-        hops = ~is_placed & (elsewhere | (rows["kind"] == PROMOTE))
-        restored = rows["restore_records"][anew(rows, sums) & (is_placed | has_state)].tolist()
-        is_known = total.restored_records is not None and NOT_KNOWN not in restored
+        changes_instance = instance_of[rows["from_consumer"]] != instance_of[rows["to_consumer"]]
+        hops = ~is_placed & (changes_instance | (rows["kind"] == PROMOTE))
+        restore_records = rows["restore_records"][anew(rows, sums) & (is_placed | has_state)].tolist()
+        is_known = total.restored_records is not None and NOT_KNOWN not in restore_records
         total = _Totals(
             total.hops + int((hops & has_state).sum()),
             total.stateless_hops + int((hops & ~has_state).sum()),
             total.warmups + int((is_placed & (rows["to_role"] == WARMUP)).sum()),
             total.cold_handovers + int((~is_placed & has_state & (rows["caught_up"] == 0)).sum()),
-            sum(restored, total.restored_records or 0) if is_known else None,
+            sum(restore_records, total.restored_records or 0) if is_known else None,
         )
     return total

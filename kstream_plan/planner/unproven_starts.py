@@ -1,4 +1,4 @@
-"""Which starts of a plan count as warm though nothing proves it: their former owner is gone, and nobody can wait."""
+"""The starts of a plan that count as warm though nothing proves it: their former owner is gone, they cannot wait."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def unproven_starts(
     now_ms: int,
     trust_ms: int | None,
     undated: bool = False,
-    taken: AssumedFacts = NOTHING_ASSUMED,
+    assumed: AssumedFacts = NOTHING_ASSUMED,
     doubts: Sequence[CopyDoubt] = (),
 ) -> tuple[UnprovenStart, ...]:
     """Return the starts that count as warm, and are not proven to be, in time.
@@ -106,20 +106,21 @@ def unproven_starts(
     Args:
         snapshot: what was read.
         design: how the group coordinates.
-        group: everyone who takes part in the rounds.
+        group: all members that take part in the rounds.
         initial: what each holds at first.
         rounds: what follows.
         outside: what happens to the group.
         now_ms: when the plan begins, on the snapshot's clock.
         trust_ms: how old a report may be that counts as true, as of :class:`KnownCopies`.
         undated: when the plan begins is not known on that clock, though it is said what time it is.
-        taken: what counts as true in the plan though it is unknown.
+        assumed: what counts as true in the plan though it is unknown.
         doubts: copies that may or may not have caught up by the first rebalance: it is unknown.
     """
     if not group.stateful or snapshot.group_protocol == "connect":  # connectors and tasks have no state
         return ()
-    known = known_copies(snapshot, outside.paces, now_ms=now_ms, trust_ms=trust_ms)
-    known = replace(known, undated=undated, assumed=taken)
+    read_copies = replace(
+        known_copies(snapshot, outside.paces, now_ms=now_ms, trust_ms=trust_ms), undated=undated, assumed=assumed
+    )
     marked = frozenset(
         (task, copy.instance)
         for task, copies in enumerate(snapshot.state.copies)
@@ -128,13 +129,13 @@ def unproven_starts(
     )
     in_doubt = [(group.task_index[doubt.task_id], doubt.process_id) for doubt in doubts]
     if undated:  # how long copies have had is unknown, and the plan begins as if it were no time
-        in_doubt = [copy for copy, _ in _lacking(snapshot, group, initial)]
+        in_doubt = [copy for copy, _ in _incomplete_copies(snapshot, group, initial)]
     threads_unknown = _threads_unknown(snapshot, group, rounds, in_doubt, both_simulated=not undated)
     process_of = [group.instances[instance].process_id for instance in group.instance_of]
-    follower = _Follower(known, design, group, process_of, now_ms, marked, threads_unknown)
+    follower = _Follower(read_copies, design, group, process_of, now_ms, marked, threads_unknown)
     follower.follow(initial, rounds)
     follower.restarted_in_place(initial, rounds, outside)
-    return tuple(sorted(follower.found, key=lambda start: (start.at_ms, start.task_id.sort_key)))
+    return tuple(sorted(follower.starts, key=lambda start: (start.at_ms, start.task_id.sort_key)))
 
 
 def with_unproven(
@@ -143,12 +144,12 @@ def with_unproven(
     """Return the ranges of a plan, with the cold starts that there are if none of the unproven ones is warm."""
     if not unproven:
         return ranges
-    shown, worst = summary.cold_handovers, summary.cold_handovers + len(unproven)
-    known = next((each for each in ranges if each.figure == "cold_handovers"), None)
-    low, high = (shown, shown) if known is None else known[1:]
-    cold = FigureRange("cold_handovers", min(low, shown), max(high, worst))
-    others = [each for each in ranges if each.figure != "cold_handovers"]
-    return tuple(sorted([*others, cold], key=lambda each: FIGURES.index(each.figure)))
+    likely_cold, worst = summary.cold_handovers, summary.cold_handovers + len(unproven)
+    cold_range = next((figure_range for figure_range in ranges if figure_range.figure == "cold_handovers"), None)
+    low, high = (likely_cold, likely_cold) if cold_range is None else cold_range[1:]
+    cold = FigureRange("cold_handovers", min(low, likely_cold), max(high, worst))
+    other_ranges = [figure_range for figure_range in ranges if figure_range.figure != "cold_handovers"]
+    return tuple(sorted([*other_ranges, cold], key=lambda figure_range: FIGURES.index(figure_range.figure)))
 
 
 def known_copies(snapshot: Snapshot, paces: Sequence[PaceChange], *, now_ms: int, trust_ms: int | None) -> KnownCopies:
@@ -160,20 +161,24 @@ def known_copies(snapshot: Snapshot, paces: Sequence[PaceChange], *, now_ms: int
         snapshot,
         now_ms,
         trust_ms,
-        records_written=partial(_written, snapshot, outside, now_ms),
+        records_written=partial(_written_records, snapshot, outside, now_ms),
         bursts=partial(_bursts, snapshot.state.group, paces, now_ms),
-        restores_as_given=any(isinstance(p, RestoreRate) and not p.process_ids and p.at_ms <= 0 for p in paces),
-        writes_as_given=any(isinstance(p, ProduceRate) and p.subtopology is None and p.at_ms <= 0 for p in paces),
+        restores_as_given=any(
+            isinstance(pace, RestoreRate) and not pace.process_ids and pace.at_ms <= 0 for pace in paces
+        ),
+        writes_as_given=any(
+            isinstance(pace, ProduceRate) and pace.subtopology is None and pace.at_ms <= 0 for pace in paces
+        ),
     )
 
 
-def _written(
+def _written_records(
     snapshot: Snapshot, outside: OutsideEvents, now_ms: int, task: int, from_ms: int, to_ms: int
 ) -> int | None:
     """Return what is written to a task's changelogs in a time, on the snapshot's clock; ``None``: not known."""
     if to_ms <= now_ms:
         return written_at(snapshot, task, from_ms, to_ms)
-    begun = min(
+    given_from_ms = min(
         (
             pace.at_ms
             for pace in outside.paces
@@ -181,12 +186,12 @@ def _written(
         ),
         default=None,
     )
-    begun_ms = to_ms if begun is None else min(to_ms, max(from_ms, now_ms + begun))
-    before = written_at(snapshot, task, from_ms, begun_ms)
-    if before is None:
+    begun_ms = to_ms if given_from_ms is None else min(to_ms, max(from_ms, now_ms + given_from_ms))
+    records = written_at(snapshot, task, from_ms, begun_ms)
+    if records is None:
         return None
-    before += _bursts(outside.group, outside.paces, now_ms, task, from_ms, begun_ms)
-    return before + (0 if begun_ms == to_ms else outside.produced(task, begun_ms - now_ms, to_ms - now_ms))
+    records += _bursts(outside.group, outside.paces, now_ms, task, from_ms, begun_ms)
+    return records + (0 if begun_ms == to_ms else outside.produced(task, begun_ms - now_ms, to_ms - now_ms))
 
 
 def _bursts(group: Group, paces: Sequence[PaceChange], now_ms: int, task: int, from_ms: int, to_ms: int) -> int:
@@ -208,20 +213,20 @@ class _Follower:
         process_of: the process id of each consumer.
         marked: copies, as (task, instance), that reported that they do not know their offset.
         threads_unknown: process ids of instances where it is unknown which thread opens a copy at the first decision.
-        orphans: stateful task → when its owner stopped, on the plan's clock; ``None``: nobody ran it at first.
+        orphans: stateful task → when its owner stopped, on the plan's clock; ``None``: it was not running at first.
         ran_until: (task, process id) → until when that instance ran the task, on the plan's clock.
         restarted: process id → since when it is back, on the plan's clock.
         closed_in: (task, process id) → the round in which the instance's copy changed its thread.
         between_threads: tasks that their owner has closed for another of its threads, which has not opened them.
         decided_in: the last round that was no follow-up.
         restoring: task that its owner may still restore, and the plan does not tell for how long → process id.
-        behind: copies, as (task, process id), that lacked something when they were heard of or made → how much at most.
+        records_behind: (task, process id) → how many records its copy lacked at most when it was reported or made.
         unsized: process id → tasks of which it restores, or restored, an unknown number of records.
         warm: what each task restores that counts as warm, by process id and task, of the round that is looked at.
         beside_unsized: (task, process id) of those that were restored before that beside unsized ones.
     """
 
-    known: KnownCopies
+    known_copies: KnownCopies
     design: Design
     group: Group
     process_of: Sequence[str]
@@ -235,57 +240,59 @@ class _Follower:
     between_threads: set[int] = field(default_factory=set)
     decided_in: int = 0
     restoring: dict[int, str] = field(default_factory=dict)
-    behind: dict[tuple[int, str], int] = field(default_factory=dict)
+    records_behind: dict[tuple[int, str], int] = field(default_factory=dict)
     unsized: dict[str, set[int]] = field(default_factory=dict)
     warm: dict[str, dict[int, int]] = field(default_factory=dict)
     beside_unsized: set[tuple[int, str]] = field(default_factory=set)
-    found: list[UnprovenStart] = field(default_factory=list)
+    starts: list[UnprovenStart] = field(default_factory=list)
 
     def follow(self, initial: Sequence[Holding], rounds: Sequence[Round]) -> None:
         """Look at the starts of all rounds that may be cold."""
-        stateful, held = set(self.group.stateful), apart_from_stateless(initial)
-        run = {task for holding in held for task in holding.active}
+        stateful, holdings = set(self.group.stateful), apart_from_stateless(initial)
+        run = {task for holding in holdings for task in holding.active}
         self.orphans = dict.fromkeys(sorted(stateful - run))
         last = _last_to_look_at(rounds)
-        on_disk = self.known.snapshot.stores == "persistent"
+        on_disk = self.known_copies.snapshot.stores == "persistent"
         has_unsized = self._has_unsized()
         # of them a copy may take an unknown part of the rate that its instance is known to restore at
-        any_unsized = has_unsized and self.known.snapshot.rates.any_restore and not self.known.assumed.caught_up
-        at_first = list(_lacking(self.known.snapshot, self.group, held)) if any_unsized else []
+        any_unsized = (
+            has_unsized and self.known_copies.snapshot.rates.any_restore and not self.known_copies.assumed.caught_up
+        )
+        at_first = list(_incomplete_copies(self.known_copies.snapshot, self.group, holdings)) if any_unsized else []
         for copy, lag in at_first:
             self._lacks(*copy, lag)
         for place, rnd in enumerate(rounds):
-            self._members(rnd, held)
-            waits = on_disk and not (self.orphans or self.restoring or self.marked or self.known.undated)
+            self._members(rnd, holdings)
+            waits = on_disk and not (self.orphans or self.restoring or self.marked or self.known_copies.undated)
             if rnd.number > last and waits and not has_unsized and self.design.moves_when_caught_up:
                 break
             if rnd.trigger is not Trigger.FOLLOW_UP:
                 self.decided_in = place
                 self.threads_unknown = self.threads_unknown if rnd is rounds[0] else frozenset()
-            unproven = len(self.found)
+            unproven = len(self.starts)
             for at_ms, steps in _moments(rnd):
                 if not on_disk:
                     self._threads(at_ms, place, steps)
-                self._starts(at_ms, steps, held)
+                self._starts(at_ms, steps, holdings)
                 if any_unsized:
                     self._note_new_copies(steps)
-            self._beside_unknown(rnd.at_ms, self.found[unproven:])
+            self._beside_unknown(rnd.at_ms, self.starts[unproven:])
             while at_first:  # until the first rebalance they take the most that they can
                 copy, lag = at_first.pop()
                 self._takes_of_rate(*copy, lag)
-            held = apart_from_stateless(rnd.assigned)
+            holdings = apart_from_stateless(rnd.assigned)
 
     def _has_unsized(self) -> bool:
         """Tell whether it is unknown how many records a copy has to restore."""
         all_known = all(self.group.tasks[task].end_offset_known for task in self.group.stateful)
-        return not all_known or bool(self.known.snapshot.least_lags)
+        return not all_known or bool(self.known_copies.snapshot.least_lags)
 
     def _note_new_copies(self, steps: RoundSteps) -> None:
         """Note which copies are made, or begin again, and lack something."""
-        in_memory = self.known.snapshot.stores == "in-memory"
+        in_memory = self.known_copies.snapshot.stores == "in-memory"
         columns = ("kind", "task", "to_consumer", "to_role", "restore_records")
-        for kind, task, to_consumer, to_role, restored in _columns(steps, (PLACE, THREAD_MOVE), columns):
-            records = restored if kind == PLACE and restored != NOT_KNOWN else None
+        for kind, task, to_consumer, to_role, restore_records in _columns(steps, (PLACE, THREAD_MOVE), columns):
+            records = restore_records if kind == PLACE and restore_records != NOT_KNOWN else None
             begins = kind == PLACE or (in_memory and to_role != ACTIVE)
             if begins and records != 0 and self.group.tasks[task].stateful:
                 self._lacks(task, self.process_of[to_consumer], records)
@@ -293,47 +300,47 @@ class _Follower:
 
     def _lacks(self, task: int, process_id: str, records: int | None) -> None:
         """Note how many records a copy lacks; ``None``: at most its whole changelog."""
-        self.behind[task, process_id] = self.group.tasks[task].end_offset_sum if records is None else records
+        self.records_behind[task, process_id] = self.group.tasks[task].end_offset_sum if records is None else records
 
     def _takes_of_rate(self, task: int, process_id: str, records: int | None) -> None:
         """Note that an instance restores these records of a task; ``None``: at most its whole changelog."""
-        is_least = (task, self._instance(process_id)) in self.known.snapshot.least_lags
+        is_least = (task, self._instance(process_id)) in self.known_copies.snapshot.least_lags
         if records is None and (is_least or not self.group.tasks[task].end_offset_known):
             self.unsized.setdefault(process_id, set()).add(task)
 
     def _is_beside_unsized(self, task: int, process_id: str) -> bool:
-        """Tell whether a copy was restored by a rate of which copies of unknown size took a part; it may be one."""
-        return (task, process_id) in self.behind and process_id in self.unsized
+        """Tell whether a copy shared its instance's restore rate with copies of unknown size; it may be one."""
+        return (task, process_id) in self.records_behind and process_id in self.unsized
 
     def restarted_in_place(self, initial: Sequence[Holding], rounds: Sequence[Round], outside: Timeline) -> None:
         """Look at what static members start again that were away unnoticed."""
         for outage in outside.unnoticed:
-            before = [rnd.assigned for rnd in rounds if rnd.at_ms <= outage.from_ms]
-            held = apart_from_stateless(before[-1] if before else initial)
+            earlier_holdings = [rnd.assigned for rnd in rounds if rnd.at_ms <= outage.from_ms]
+            holdings = apart_from_stateless(earlier_holdings[-1] if earlier_holdings else initial)
             instance = self.group.instance_index[outage.process_id]
             course = Course(
                 ran_until_ms=outage.from_ms + self.now_ms,
                 restarted_ms=outage.to_ms + self.now_ms,
             )
             for consumer in self.group.consumers_of[instance]:
-                for task in held[consumer].active:
+                for task in holdings[consumer].active:
                     self._look(task, outage.process_id, outage.to_ms, outage.from_ms, course)
 
-    def _members(self, rnd: Round, held: Sequence[Holding]) -> None:
-        """Take in who left and who is back."""
+    def _members(self, rnd: Round, holdings: Sequence[Holding]) -> None:
+        """Note the members that left and those that are back."""
         for step in rnd.member_steps:
             instance = self.group.instance_index[step.process_id]
             if isinstance(step, MemberLeft):
                 for consumer in self.group.consumers_of[instance]:
-                    for task in held[consumer].active:
+                    for task in holdings[consumer].active:
                         self.orphans[task] = step.stopped_at_ms
                         self.ran_until[task, step.process_id] = step.stopped_at_ms
             elif isinstance(step, MemberJoined):
                 self.restarted[step.process_id] = rnd.at_ms
 
     def _threads(self, at_ms: int, place: int, steps: RoundSteps) -> None:
-        """Take in whose copies change threads, and look at the tasks that do: nothing moves there that is in memory."""
-        in_memory = self.known.snapshot.stores == "in-memory"
+        """Note the copies that change threads, and look at the tasks that do: stores in memory do not move there."""
+        in_memory = self.known_copies.snapshot.stores == "in-memory"
         columns = ("kind", "task", "from_consumer", "to_consumer", "to_role")
         for kind, task, from_consumer, to_consumer, to_role in _columns(steps, _TO_THREADS, columns):
             if not self.group.tasks[task].stateful:
@@ -357,39 +364,45 @@ class _Follower:
                 self._look(task, process_id, at_ms, at_ms, self._closed_at(at_ms))
 
     def _closed_at(self, at_ms: int) -> Course:
-        """Return that a copy had caught up until another thread opened it, at a time on the plan's clock."""
+        """Return the course of a copy that had caught up until another thread opened it, at a time of the plan."""
         return Course(ran_until_ms=at_ms + self.now_ms, closed=True)
 
-    def _starts(self, at_ms: int, steps: RoundSteps, held: Sequence[Holding]) -> None:
-        """Look at the starts of one moment, ``held`` being what everybody held before."""
+    def _starts(self, at_ms: int, steps: RoundSteps, holdings: Sequence[Holding]) -> None:
+        """Look at the starts of one moment; ``holdings`` are those before it."""
         columns = ("kind", "task", "from_consumer", "to_consumer", "caught_up", "restore_records", "lag", "reason")
-        for kind, task, from_consumer, to_consumer, caught_up, restored, lag, code in _columns(steps, STARTS, columns):
+        for kind, task, from_consumer, to_consumer, caught_up, restore_records, lag, code in _columns(
+            steps, STARTS, columns
+        ):
             if not self.group.tasks[task].stateful:
                 continue
-            gone = task in self.orphans
+            is_orphan = task in self.orphans
             stopped_ms = self.orphans.pop(task, None)
-            process_id, revoked = self.process_of[to_consumer], kind == HAND_OVER and from_consumer != NO_SEAT
-            if revoked:
+            process_id, is_revoked = self.process_of[to_consumer], kind == HAND_OVER and from_consumer != NO_SEAT
+            if is_revoked:
                 self.ran_until[task, self.process_of[from_consumer]] = at_ms
-            is_doubted, unproven = False, len(self.found)
-            lacks, records = (max(0, lag), 0) if restored == NOT_KNOWN else (restored, restored)
-            waits = self.design.moves_when_caught_up and self._waits(task, process_id, code, is_run=revoked or not gone)
+            is_doubted, unproven = False, len(self.starts)
+            lacks, records = (max(0, lag), 0) if restore_records == NOT_KNOWN else (restore_records, restore_records)
+            waits = self.design.moves_when_caught_up and self._waits(
+                task, process_id, code, is_run=is_revoked or not is_orphan
+            )
             is_beside = self._is_beside_unsized(task, process_id)
-            if caught_up and not (waits and (is_beside or restored != NOT_KNOWN)):
-                course = self._course(task, process_id, held)
+            if caught_up and not (waits and (is_beside or restore_records != NOT_KNOWN)):
+                course = self._course(task, process_id, holdings)
                 is_doubted = self._look(task, process_id, at_ms, stopped_ms, course, lacks)
             elif caught_up and self.closed_in.get((task, process_id), -1) >= self.decided_in:
                 self._look(task, process_id, at_ms, stopped_ms, self._closed_at(at_ms), lacks)
             elif caught_up and is_beside:
-                most = min(self.known.snapshot.config.acceptable_recovery_lag, self.behind[task, process_id])
+                most = min(
+                    self.known_copies.snapshot.config.acceptable_recovery_lag, self.records_behind[task, process_id]
+                )
                 records = max(records, most)
                 self.beside_unsized.add((task, process_id))
-            if caught_up and len(self.found) == unproven and process_id in self.threads_unknown:
-                in_memory = self.known.snapshot.stores == "in-memory"
+            if caught_up and len(self.starts) == unproven and process_id in self.threads_unknown:
+                in_memory = self.known_copies.snapshot.stores == "in-memory"
                 self._add(task, process_id, at_ms, _THREAD_UNKNOWN if in_memory else _THREAD_AND_STORES_UNKNOWN)
             if caught_up and not is_doubted and records:
                 self.warm.setdefault(process_id, {})[task] = records
-            self.behind.pop((task, process_id), None)
+            self.records_behind.pop((task, process_id), None)
             self.restoring.pop(task, None)
             self.between_threads.discard(task)
             if (is_doubted or not caught_up) and not self._tells_restores(task, self._instance(process_id)):
@@ -404,35 +417,46 @@ class _Follower:
         if not self.warm:
             return
         index = self.group.task_index
-        beside = {(start.process_id, index[start.task_id]): start.evidence for start in unproven}
-        evidence = {(process_id, task): beside.get((process_id, task)) for task, process_id in self.restoring.items()}
-        evidence |= beside
+        unproven_evidence = {(start.process_id, index[start.task_id]): start.evidence for start in unproven}
+        evidence = {
+            (process_id, task): unproven_evidence.get((process_id, task)) for task, process_id in self.restoring.items()
+        }
+        evidence |= unproven_evidence
         for process_id, restoring in self.warm.items():
             rate = self._restore_rate(self._instance(process_id))
-            others = {task: known for (other, task), known in evidence.items() if other == process_id}
-            most = len(others.keys() | restoring.keys())
+            other_evidence = {
+                task: task_evidence for (other_id, task), task_evidence in evidence.items() if other_id == process_id
+            }
+            most = len(other_evidence.keys() | restoring.keys())
             for task, records in restoring.items():
-                before = (task, process_id) in self.beside_unsized
-                if task in others or not (others or before) or not rate or 1000 * most * records < NOTABLE_MS * rate:
+                was_beside = (task, process_id) in self.beside_unsized
+                if (
+                    task in other_evidence
+                    or not (other_evidence or was_beside)
+                    or not rate
+                    or 1000 * most * records < NOTABLE_MS * rate
+                ):
                     continue
                 words = f"it restores {records:,} records beside tasks that restore an unknown number of them"
-                if before:
+                if was_beside:
                     words = f"it was restored {_BESIDE_UNSIZED}, so that it may lack up to {records:,} records"
-                settle = options_that_tell(known for known in others.values() if known is not None)
-                settle = tuple(dict.fromkeys((*settle, *(_TELLS_SIZE if before else ()))))
-                known = Evidence(known=Known.UNKNOWN, fact=Fact.WITHIN_LIMIT, words=words, settled_by=settle)
-                self._add(task, process_id, at_ms, known)
+                settle = options_that_tell(
+                    task_evidence for task_evidence in other_evidence.values() if task_evidence is not None
+                )
+                settle = tuple(dict.fromkeys((*settle, *(_TELLS_SIZE if was_beside else ()))))
+                task_evidence = Evidence(known=Known.UNKNOWN, fact=Fact.WITHIN_LIMIT, words=words, settled_by=settle)
+                self._add(task, process_id, at_ms, task_evidence)
         self.warm.clear()
         self.beside_unsized.clear()
 
     def _waits(self, task: int, process_id: str, code: int, *, is_run: bool) -> bool:
         """Tell whether a design that moves tasks to copies that have caught up waited for this one.
 
-        A task that goes where no copy has caught up does not wait, nor one that nobody runs meanwhile (``is_run``). How
-        the group is by now is unknown where it is unknown how old the snapshot is. Of a task between two threads
-        nothing may be left to wait with: its stores may be in memory.
+        A task that goes where no copy has caught up does not wait, nor one that does not run meanwhile (``is_run``).
+        The state of the group is unknown if the age of the snapshot is. A task between two threads may have nothing
+        left to wait with: its stores may be in memory.
         """
-        if self.known.undated or task in self.restoring or task in self.between_threads:
+        if self.known_copies.undated or task in self.restoring or task in self.between_threads:
             return False
         return is_run and code not in _UNAWAITED and (task, self._instance(process_id)) not in self.marked
 
@@ -443,7 +467,7 @@ class _Follower:
 
         ``lacks``: so many records its copy lacks in the plan.
         """
-        evidence = self.known.evidence_of(
+        evidence = self.known_copies.evidence_of(
             task,
             self._instance(process_id),
             at_ms + self.now_ms,
@@ -460,11 +484,11 @@ class _Follower:
 
     def _add(self, task: int, process_id: str, at_ms: int, evidence: Evidence) -> None:
         task_id = self.group.tasks[task].task_id
-        self.found.append(UnprovenStart(task_id=task_id, process_id=process_id, at_ms=at_ms, evidence=evidence))
+        self.starts.append(UnprovenStart(task_id=task_id, process_id=process_id, at_ms=at_ms, evidence=evidence))
 
     def _without_rates(self, by_rates: Evidence, task: int, process_id: str) -> Evidence:
         """Return what is known of a copy that was restored by an unknown part of its instance's rate."""
-        most, rate = self.behind[task, process_id], self._restore_rate(self._instance(process_id)) or 0
+        most, rate = self.records_behind[task, process_id], self._restore_rate(self._instance(process_id)) or 0
         if by_rates.known is not Known.CAUGHT_UP or 1000 * most < NOTABLE_MS * rate:
             return by_rates
         words = f"it is restored {_BESIDE_UNSIZED}, which takes an unknown time"
@@ -478,7 +502,7 @@ class _Follower:
         rate, most = self._restore_rate(instance), None if evidence.at_most is None else max(evidence.at_most, lacks)
         if evidence.fact is not Fact.IN_MEMORY and self._tells_restores(task, instance):
             return evidence
-        read = self.known.snapshot.state.group.tasks[task]  # not the longer changelog of a later moment
+        read = self.known_copies.snapshot.state.group.tasks[task]  # not the longer changelog of a later moment
         if most is not None and (is_little(read, most) if rate is None else most < rate):
             return evidence
         restores = f"restores {'an unknown number of' if most is None else f'up to {most:,}'} records before it runs"
@@ -487,21 +511,21 @@ class _Follower:
         return replace(evidence, known=Known.UNKNOWN, fact=Fact.WITHIN_LIMIT, words=words, settled_by=settle)
 
     def _tells_restores(self, task: int, instance: int) -> bool:
-        """Tell whether the plan knows how long an instance restores a task, to which nobody writes meanwhile."""
+        """Tell whether the plan knows how long an instance restores a task to which nothing is written meanwhile."""
         rated = self._restore_rate(instance) is not None and self.group.tasks[task].end_offset_known
-        return rated or self.known.restores_as_given
+        return rated or self.known_copies.restores_as_given
 
     def _restore_rate(self, instance: int) -> float | None:
-        rates = self.known.snapshot.rates
+        rates = self.known_copies.snapshot.rates
         return rates.restore_per_instance if instance < 0 else rates.restore_rate(instance)
 
-    def _course(self, task: int, process_id: str, held: Sequence[Holding]) -> Course:
+    def _course(self, task: int, process_id: str, holdings: Sequence[Holding]) -> Course:
         """Return what has become of an instance's copy since the snapshot."""
         instance = self._instance(process_id)
-        was_held, had_copy = self.known.is_assigned(task, instance), self.known.has_copy(task, instance)
+        was_held, had_copy = self.known_copies.is_assigned(task, instance), self.known_copies.has_copy(task, instance)
         ran_until_ms, restarted_ms = self.ran_until.get((task, process_id)), self.restarted.get(process_id)
         was_here = was_held or ran_until_ms is not None
-        is_held = (was_here or had_copy) and self._is_held(task, process_id, held)
+        is_held = (was_here or had_copy) and self._is_held(task, process_id, holdings)
         is_new = not was_here and (is_held or not had_copy)
         left_over_ms = self.now_ms + (ran_until_ms or 0) if was_here and not is_held else None
         closed = (task, process_id) in self.closed_in
@@ -515,19 +539,21 @@ class _Follower:
             closed=closed,
         )
 
-    def _is_held(self, task: int, process_id: str, held: Sequence[Holding]) -> bool:
+    def _is_held(self, task: int, process_id: str, holdings: Sequence[Holding]) -> bool:
         consumers = self.group.consumers_of[self.group.instance_index[process_id]]
-        return any(task in role for consumer in consumers for role in held[consumer])
+        return any(task in role for consumer in consumers for role in holdings[consumer])
 
     def _instance(self, process_id: str) -> int:
         """Return the index of an instance in the snapshot; -1: it is none of those."""
-        return self.known.snapshot.state.group.instance_index.get(process_id, -1)
+        return self.known_copies.snapshot.state.group.instance_index.get(process_id, -1)
 
 
-def _lacking(snapshot: Snapshot, group: Group, held: Sequence[Holding]) -> Iterator[tuple[tuple[int, str], int | None]]:
+def _incomplete_copies(
+    snapshot: Snapshot, group: Group, holdings: Sequence[Holding]
+) -> Iterator[tuple[tuple[int, str], int | None]]:
     """Yield the copies, as (task, process id), that may lack something, with how many records."""
     instances = snapshot.state.group.instance_index
-    for consumer, holding in enumerate(held):
+    for consumer, holding in enumerate(holdings):
         process_id = group.instances[group.instance_of[consumer]].process_id
         instance = instances.get(process_id, -1)
         for task in (*holding.standby, *holding.warmup, *holding.temporary):
@@ -553,20 +579,20 @@ def _threads_unknown(
 
     Args:
         snapshot: what was read.
-        group: everyone who takes part in the rounds.
+        group: all members that take part in the rounds.
         rounds: what follows.
         in_doubt: the copies, as (task, process id), of which it is unknown.
         both_simulated: whether both cases of a single one are simulated.
     """
-    left = {step.process_id for rnd in rounds[:1] for step in rnd.member_steps if isinstance(step, MemberLeft)}
-    tasks = [task for task, process_id in in_doubt if process_id not in left]
+    left_ids = {step.process_id for rnd in rounds[:1] for step in rnd.member_steps if isinstance(step, MemberLeft)}
+    tasks = [task for task, process_id in in_doubt if process_id not in left_ids]
     if snapshot.stores == "persistent" or len(tasks) < (2 if both_simulated else 1):
         return frozenset()
     read = snapshot.state.group
     ids = {read.task_index[group.tasks[task].task_id] for task in tasks}
     holders = {read.instances[copy.instance].process_id for task in ids for copy in snapshot.state.copies[task]}
     instances = zip(group.instances, group.consumers_of, strict=True)
-    return frozenset(each.process_id for each, threads in instances if len(threads) > 1) & holders
+    return frozenset(instance.process_id for instance, threads in instances if len(threads) > 1) & holders
 
 
 def is_little(task: Task, records: int) -> bool:
@@ -576,23 +602,23 @@ def is_little(task: Task, records: int) -> bool:
 
 def _last_to_look_at(rounds: Sequence[Round]) -> int:
     """Return the number of the last round in which an instance leaves, or a task starts without awaiting its copy."""
-    last, before = -1, 0
+    last, batch_start = -1, 0
     for rows, number, in_batch in in_batches([rnd.steps.rows for rnd in rounds]):
-        which = rows["kind"] == MEMBER_LEFT
+        mask = rows["kind"] == MEMBER_LEFT
         for code in _UNAWAITED:
-            which |= are(rows["kind"], *STARTS) & (rows["reason"] == code)
-        if which.any():
-            last = rounds[before + int(number[which][-1])].number
-        before += in_batch
+            mask |= are(rows["kind"], *STARTS) & (rows["reason"] == code)
+        if mask.any():
+            last = rounds[batch_start + int(number[mask][-1])].number
+        batch_start += in_batch
     return last
 
 
 def _columns(steps: RoundSteps, kinds: Sequence[int], names: Sequence[str]) -> Iterator[tuple[int, ...]]:
     """Yield the fields of these names of the steps of some kinds, as :func:`~kstream_plan.plans.step_rows.row_type`."""
-    which = are(steps.rows["kind"], *kinds)
-    if not which.any():
+    mask = are(steps.rows["kind"], *kinds)
+    if not mask.any():
         return iter(())
-    rows = steps.rows[which]
+    rows = steps.rows[mask]
     return zip(*(rows[name].tolist() for name in names), strict=True)
 
 

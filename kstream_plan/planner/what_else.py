@@ -1,4 +1,4 @@
-"""How else a plan may come out: the least that it takes, and both ends of what nobody knows, each played again."""
+"""Other outcomes of a plan: the least time it takes, and both ends of what is unknown, each simulated again."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ from kstream_plan.plans.plan import (
 )
 from kstream_plan.plans.summary import FIGURES
 
-#: A plan with more steps is a long one: each play of what else may be takes seconds.
+#: A plan with more steps is long: the simulation of each other outcome takes seconds.
 _MANY_STEPS = 100_000
-#: So many probes at most are played in which nothing is ready yet, because somebody is still to come or go.
+#: At most this many probes are simulated in which nothing is ready yet, because members are still to come or go.
 _MOST_WAITING = 2_000
 #: Who leads after the leader: settings of restarted members count as early as they can, and as late.
 _EITHER_LEADS: Sequence[NextLeader] = ("restarted", "others")
-#: When left-over state is deleted, where nobody knows it; the one that takes longer to play first.
+#: When left-over state is deleted, if that is unknown; the one that takes longer to simulate first.
 _EITHER_END: Sequence[Cleaning] = ("early", "late")
-#: What is played beside, where no warning says why: the least that it takes, what counts anyway, and of cold starts.
+#: Why variants are simulated, if no warning says it: for the least time, always, or for cold starts.
 _FLOOR, _ALWAYS, _COLDEST, _IN_MEMORY = "floor", "always", "coldest", "in-memory"
-#: Of a play how long it takes, unless the least of it is all that is known.
+#: How long a simulation takes, unless only the least is known.
 _KNOWN_TIME = "known_duration_ms"
-#: Of a play how many start cold at most, if none of those is warm that is not proven to be.
+#: How many tasks start cold at most: no unproven start is warm.
 _MOST_COLD = "most_cold"
-#: Of a play whether it settles if stores are in memory, where that is unknown.
+#: Whether a simulation settles with stores in memory, if their kind is unknown.
 _SETTLES_IN_MEMORY = "settles_in_memory"
 _UNSETTLED = "If stores are in memory, the group may not settle; whether they are is unknown (--stores would tell)"
-#: Of a play whether a cold start restores for longer if stores are in memory, where that is unknown.
+#: Whether a cold start restores for longer with stores in memory, if their kind is unknown.
 _LONGER_IN_MEMORY = "longer_in_memory"
 _RESTORES_LONGER = (
     "If stores are in memory, cold starts may restore for longer; whether they are is unknown (--stores would tell)"
@@ -59,7 +59,7 @@ _RESTORES_LONGER = (
 _COLD_RESTORE = "max_cold_restore_ms"
 #: How many tasks start warm by Kafka's rule and restore for long first, and how long one of them does at most.
 _RESTORING_FIRST = ("restoring_first", "max_restoring_first_ms")
-#: What may be known in one play of what may be, and not in another: in words, and the figures that tell it.
+#: What may be known in one outcome, and not in another: in words, and its figures.
 _MAY_BE_UNKNOWN = {
     "how long tasks pause, or when everything runs": (*PAUSES, "runs_by_ms"),
     "how much is restored": ("restored_records",),
@@ -70,7 +70,7 @@ _MAY_BE_UNKNOWN = {
 
 @dataclass(frozen=True, slots=True)
 class LeastTime:
-    """The play of a case that takes the least; two of the same are equal."""
+    """The simulation of a case that takes the least time; two of the same are equal."""
 
     case: Case
 
@@ -82,28 +82,27 @@ class LeastTime:
 
 @dataclass(frozen=True, slots=True)
 class OtherPlay:
-    """A play of a case that goes otherwise: two of the same are equal."""
+    """A simulation of a case under other assumptions; two of the same are equal."""
 
     case: Case
     design: Design
     options: PlanOptions
 
     def plan(self) -> Plan:
-        """Return what comes of it."""
+        """Return its plan."""
         return one_play(self._other_case()).plan
 
     def __call__(self) -> Ends:
         """Return its figures."""
         return self.ends(in_figures(self._other_case()))
 
-    def ends(self, played: InFigures) -> Ends:
-        """Return the figures of what comes of it; with stores in memory more may start cold, or it may not settle.
+    def ends(self, play: InFigures) -> Ends:
+        """Return the figures of its outcome; with stores in memory more may start cold, or it may not settle.
 
-        Whether they are is unknown. No state is left over of them, whenever that is deleted: it is as in the likely
-        case.
+        Whether they are is unknown. They leave no state over, whenever that is deleted: it is as in the likely case.
         """
-        ends = _ends(played)
-        if self.options.cleaning != self.case.options.cleaning or not _stores_matter(self.case, played):
+        ends = _ends(play)
+        if self.options.cleaning != self.case.options.cleaning or not _stores_matter(self.case, play):
             return ends
         in_memory = replace(self, case=_in_memory(self.case))()
         most_cold = max(ends[_MOST_COLD] or 0, in_memory[_MOST_COLD] or 0)
@@ -117,35 +116,36 @@ class OtherPlay:
 
     def _other_case(self) -> Case:
         case = self.case
-        return Case.of(case.snapshot, self.design, self.options, case.scenario, case.enough)
+        return Case.from_snapshot(case.snapshot, self.design, self.options, case.scenario, case.enough)
 
 
 @dataclass(frozen=True, slots=True)
 class WhatElse:
-    """What else may come of a case, played ``side_by_side``."""
+    """The other outcomes of a case, simulated ``side_by_side``."""
 
     case: Case
     side_by_side: SideBySide
 
     def begin(self) -> None:
-        """Begin with what mostly is asked for, before it is known."""
+        """Begin the simulations that are mostly needed, before it is known."""
         case, options, likely = self.case, self.case.options, list[Callable[[], Ends]]()
         if case.design.unrated_times != "probes":
             return
         if options.ranges and options.long_ranges:
-            likely += [self._cleaned(when) for when in _EITHER_END]
+            likely += [self._cleaned(cleaning) for cleaning in _EITHER_END]
         if options.floor and not case.snapshot.rates.any_restore:
             likely.append(LeastTime(case))
         self.side_by_side.begin(likely)
 
-    def found(self, play: OnePlay) -> tuple[Summary, tuple[FigureRange, ...], tuple[Note, ...]]:
-        """Play it: return the summary with the least that it takes, where a restore rate is not known.
+    def find_ranges(self, play: OnePlay) -> tuple[Summary, tuple[FigureRange, ...], tuple[Note, ...]]:
+        """Return the summary with the least time, if a restore rate is unknown, the ranges, and the warnings.
 
-        With it come the ranges of what hangs on what nobody knows, and the outcome's warnings as far as they matter.
+        Ranges are of the figures that depend on something unknown. Warnings of the outcome are kept as far as they
+        matter.
         """
-        made, warnings, plays = play.plan, play.outcome.warnings, dict[str, Sequence[Callable[[], Ends]]]()
-        options, summary = self.case.options, made.summary
-        if options.floor and play.played.unrated and play.played.rounds and summary.duration_is == "probes":
+        likely_plan, warnings, plays = play.plan, play.outcome.warnings, dict[str, Sequence[Callable[[], Ends]]]()
+        options, summary = self.case.options, likely_plan.summary
+        if options.floor and play.run.unrated and play.run.rounds and summary.duration_is == "probes":
             plays[_FLOOR] = [LeastTime(self.case)]
         ranged = options.ranges and play.outcome.verdict.reason != NOT_WANTED
         if ranged:
@@ -155,150 +155,165 @@ class WhatElse:
                 ranged, warnings = False, (*warnings, too_long)
             else:
                 plays.update(what_else)
-        come = iter(self.side_by_side([one for of in plays.values() for one in of]))
-        found = {why: [next(come) for _ in of] for why, of in plays.items()}
-        floors = found.pop(_FLOOR, ())
-        ranges, warnings = self._ranged(play, found, warnings) if ranged else ((), warnings)
-        ends_ms = [summary.duration_ms, *(of.low for of in ranges if of.figure == "duration_ms")]
+        outcomes = iter(self.side_by_side([variant for variants in plays.values() for variant in variants]))
+        outcomes_by_reason = {reason: [next(outcomes) for _ in variants] for reason, variants in plays.items()}
+        floors = outcomes_by_reason.pop(_FLOOR, ())
+        ranges, warnings = self._ranged(play, outcomes_by_reason, warnings) if ranged else ((), warnings)
+        ends_ms = [summary.duration_ms, *(bound.low for bound in ranges if bound.figure == "duration_ms")]
         for least in floors:
             summary = replace(summary, floor_ms=min(least["duration_ms"] or 0, *ends_ms))
         return summary, ranges, warnings
 
     def _ranged(
-        self, play: OnePlay, found: Mapping[str, Sequence[Ends]], warnings: tuple[Note, ...]
+        self, play: OnePlay, outcomes_by_reason: Mapping[str, Sequence[Ends]], warnings: tuple[Note, ...]
     ) -> tuple[tuple[FigureRange, ...], tuple[Note, ...]]:
-        """Return the ranges of what was found, and of what has to be seen whole; and the warnings that matter."""
-        case, made, first, waiting = self.case, play.plan, _ends(play.plan), self._waiting(play)
-        ends = [first, *found[_ALWAYS]]
+        """Return the ranges of these outcomes, and of those that need a whole plan; and the warnings that matter."""
+        case, likely_plan, likely_ends, extra_probes = self.case, play.plan, _ends(play.plan), self._extra_probes(play)
+        ends = [likely_ends, *outcomes_by_reason[_ALWAYS]]
         if case.outside.close_by_ms:
             sides = self._sides_of_the_time_out()
-            within, beyond = (made if side is case else self._other(case=side).plan() for side in sides)
-            both = zip(sides, (within, beyond), strict=True)
-            ends += (self._other(case=side).ends(plan) for side, plan in both if side is not case)
-            if waiting or play.outcome.doubts:
-                ends += [self._least_ready(side, waiting)() for side in sides if side is not case]
-            warnings = (*warnings, _close_to_time_out(within, beyond, tuple(case.outside.close_by_ms)))
-        starts = [self._other(design) for design in case.design.other_beginnings(case.snapshot)]
+            plan_within, plan_beyond = (
+                likely_plan if side is case else self._variant(case=side).plan() for side in sides
+            )
+            ends += (
+                self._variant(case=side).ends(plan)
+                for side, plan in zip(sides, (plan_within, plan_beyond), strict=True)
+                if side is not case
+            )
+            if extra_probes or play.outcome.doubts:
+                ends += [self._least_ready(side, extra_probes)() for side in sides if side is not case]
+            warnings = (*warnings, _close_to_time_out(plan_within, plan_beyond, tuple(case.outside.close_by_ms)))
+        starts = [self._variant(design) for design in case.design.other_beginnings(case.snapshot)]
         beginnings = [start.plan() for start in starts]
         ends += (start.ends(plan) for start, plan in zip(starts, beginnings, strict=True))
-        warnings = (*warnings, *_not_firm(made, beginnings))
+        warnings = (*warnings, *_not_firm(likely_plan, beginnings))
         for code in (LEFT_OVER_CLEANUP, LATE_FOLLOW_UP, READY_AT_FOLLOW_UP):
-            others = found.get(code, [])
-            if _differ([first, *others]):
-                ends += others
+            other_ends = outcomes_by_reason.get(code, [])
+            if _differ([likely_ends, *other_ends]):
+                ends += other_ends
             else:
                 warnings = tuple(note for note in warnings if note.code != code)
-        coldest, in_memory = found.get(_COLDEST, ()), found.get(_IN_MEMORY, ())
+        coldest, in_memory = outcomes_by_reason.get(_COLDEST, ()), outcomes_by_reason.get(_IN_MEMORY, ())
         on_disks = (*ends, *coldest)
         ranges = tuple(
-            _ranges([*ends, *({**first, **_restoring_first(first, of)} for of in in_memory)], (*coldest, *in_memory))
+            _ranges(
+                [*ends, *({**likely_ends, **_restoring_first(likely_ends, memory_ends)} for memory_ends in in_memory)],
+                (*coldest, *in_memory),
+            )
         )
         if all(play["settles"] for play in on_disks) and not _settle_in_memory((*on_disks, *in_memory)):
             warnings = (*warnings, Note(MEMORY_UNSETTLED, _UNSETTLED))
-        longer = any(play[_LONGER_IN_MEMORY] for play in ends) or any(_restores_longer(of, first) for of in in_memory)
+        longer = any(play[_LONGER_IN_MEMORY] for play in ends) or any(
+            _restores_longer(memory_ends, likely_ends) for memory_ends in in_memory
+        )
         if longer and any(play[_COLD_RESTORE] for play in ends):
             warnings = (*warnings, Note(ENDLESS, _RESTORES_LONGER, (_COLD_RESTORE,)))
-        return ranges, (*warnings, *_endless(ends, input_behind=_is_input_behind(made)))
+        return ranges, (*warnings, *_endless(ends, input_behind=_is_input_behind(likely_plan)))
 
-    def _other(self, by: Design | None = None, case: Case | None = None, **changed: Unpack[PlanKeywords]) -> OtherPlay:
-        """Return another play: by default of the same case by the same design."""
-        options = replace(self.case.options.of_one_play(), **changed)
-        return OtherPlay(case or self.case, by or self.case.design, options)
+    def _variant(
+        self, other_design: Design | None = None, case: Case | None = None, **keywords: Unpack[PlanKeywords]
+    ) -> OtherPlay:
+        """Return a variant: by default of the same case by the same design."""
+        options = replace(self.case.options.of_one_play(), **keywords)
+        return OtherPlay(case or self.case, other_design or self.case.design, options)
 
-    def _cleaned(self, when: Cleaning) -> OtherPlay:
-        """Return the play in which left-over state is deleted so early or late: late it is there for sure."""
-        return self._other(cleaning=when)
+    def _cleaned(self, cleaning: Cleaning) -> OtherPlay:
+        """Return the variant in which left-over state is deleted early or late: late it is there for sure."""
+        return self._variant(cleaning=cleaning)
 
     @property
     def _of_stores(self) -> Proofs:
         """What is not proven where copies that may be behind count as caught up."""
         return "none" if self.case.options.proofs == "none" else "stores"
 
-    def _least_ready(self, case: Case, waiting: int = 0) -> OtherPlay:
-        """Return the play in which nothing counts as caught up, or as running, before a probe may find it so.
+    def _least_ready(self, case: Case, extra_probes: int = 0) -> OtherPlay:
+        """Return the variant in which nothing counts as caught up, or as running, before a probe may find it so.
 
-        Nor does anything while somebody is to come or go yet: ``waiting`` probes more are played until then.
+        Nor does anything while members are to come or go yet: ``extra_probes`` are simulated until then.
         """
-        most = case.most_rounds(case.snapshot.state.group) + waiting if waiting else case.options.max_rounds
-        return self._other(case.design.ready_last(), case, ready="none", max_rounds=most)
+        most = case.most_rounds(case.snapshot.state.group) + extra_probes if extra_probes else case.options.max_rounds
+        return self._variant(case.design.ready_last(), case, ready="none", max_rounds=most)
 
     def simulations(self, play: OnePlay) -> Mapping[str, Sequence[OtherPlay]]:
-        """Return what else may be, each to be played, by the warning that says so, if one does."""
+        """Return the variants, each to be simulated, by the warning that says so, if one does."""
         case, outcome, always = self.case, play.outcome, list[OtherPlay]()
-        waiting = self._waiting(play)
+        extra_probes = self._extra_probes(play)
         if any(not doubt.is_likely_ready for doubt in outcome.doubts):
-            always.append(self._other(ready="all", proofs=self._of_stores))
-        if waiting or any(doubt.is_likely_ready for doubt in outcome.doubts):
-            always.append(self._least_ready(case, waiting))
+            always.append(self._variant(ready="all", proofs=self._of_stores))
+        if extra_probes or any(doubt.is_likely_ready for doubt in outcome.doubts):
+            always.append(self._least_ready(case, extra_probes))
         always += noticed_otherwise(case)
         always += self._paced_otherwise(play)
-        always += self._with_other_copies(play, waiting)
+        always += self._with_other_copies(play, extra_probes)
         always += self._events_otherwise()
         by_warning: dict[str, Sequence[OtherPlay]] = {_ALWAYS: always}
         codes = {note.code for note in outcome.warnings}
         if _stores_matter(case, play.plan) or (LEFT_OVER_CLEANUP in codes and _stores_unknown(case)):
-            by_warning[_IN_MEMORY] = [self._other(case=_in_memory(case))]
+            by_warning[_IN_MEMORY] = [self._variant(case=_in_memory(case))]
         if LEFT_OVER_CLEANUP in codes:
-            by_warning[LEFT_OVER_CLEANUP] = [self._cleaned(when) for when in outcome.cleanings]
+            by_warning[LEFT_OVER_CLEANUP] = [self._cleaned(cleaning) for cleaning in outcome.cleanings]
         if LATE_FOLLOW_UP in codes:
-            by_warning[LATE_FOLLOW_UP] = [self._other(case.design.late())]
+            by_warning[LATE_FOLLOW_UP] = [self._variant(case.design.late())]
         if READY_AT_FOLLOW_UP in codes:
-            by_warning[READY_AT_FOLLOW_UP] = [self._other(case.design.at_probes())]
+            by_warning[READY_AT_FOLLOW_UP] = [self._variant(case.design.at_probes())]
         if self._may_be_colder(play.plan):
             unmeasured = replace(case.snapshot.rates, restore=MappingProxyType({}))
             coldest = replace(case, snapshot=replace(case.snapshot, rates=unmeasured))
-            by_warning[_COLDEST] = [self._other(case.design.at_probes(), coldest, ready="none")]
+            by_warning[_COLDEST] = [self._variant(case.design.at_probes(), coldest, ready="none")]
         return by_warning
 
     def _events_otherwise(self) -> Iterator[OtherPlay]:
-        """Yield the plays in which the group takes what happens to it otherwise."""
+        """Yield the variants in which the group reacts to the events otherwise."""
         if self.case.outside.waits_first:
-            yield self._other(closes_wait=False)
+            yield self._variant(closes_wait=False)
         if self.case.outside.any_leads:
-            yield from (self._other(next_leader=who) for who in _EITHER_LEADS)
+            yield from (self._variant(next_leader=next_leader) for next_leader in _EITHER_LEADS)
         scenario = self.case.scenario
-        apart = scenario and self.case.design.leaving_in_turn(scenario, self.case.snapshot)
-        if apart is not None:
-            yield self._other(case=replace(self.case, scenario=apart))
+        one_by_one = scenario and self.case.design.leaving_in_turn(scenario, self.case.snapshot)
+        if one_by_one is not None:
+            yield self._variant(case=replace(self.case, scenario=one_by_one))
 
-    def _with_other_copies(self, play: OnePlay, waiting: int) -> Iterator[OtherPlay]:
-        """Yield the plays in which copies lack more, or less, than is reported of them."""
+    def _with_other_copies(self, play: OnePlay, extra_probes: int) -> Iterator[OtherPlay]:
+        """Yield the variants in which copies lack more, or less, than is reported of them."""
         case, snapshot = self.case, self.case.snapshot
         if snapshot.least_lags:
-            yield self._least_ready(replace(case, snapshot=snapshot.at_worst()), waiting)
+            yield self._least_ready(replace(case, snapshot=snapshot.at_worst()), extra_probes)
         undated = snapshot.undated_caught_up()
         if snapshot.rates.any_restore and undated is not snapshot:
-            yield self._other(case=replace(case, snapshot=undated), proofs=self._of_stores)
+            yield self._variant(case=replace(case, snapshot=undated), proofs=self._of_stores)
         if _is_input_behind(play.plan):
-            yield self._least_ready(replace(case, snapshot=snapshot.with_input_processed()), waiting)
+            yield self._least_ready(replace(case, snapshot=snapshot.with_input_processed()), extra_probes)
 
     def _paced_otherwise(self, play: OnePlay) -> Iterator[OtherPlay]:
-        """Yield the plays in which copies restore slower and faster than by the rates that are known.
+        """Yield the variants in which copies restore slower and faster than by the known rates.
 
         Each thread restores what it has at a rate of its own. One alone restores at its part of the instance's; where
         a thread was measured, all of the instance restore at a multiple, and copies of unknown size may take nothing of
         it. No copy has to begin at once, either, nor does a probe have to come as late as in a plan: a heartbeat
         interval earlier it finds less restored.
         """
-        case, rounds = self.case, play.played.rounds
+        case, rounds = self.case, play.run.rounds
         rated = case.snapshot.rates.any_restore or any(isinstance(pace, RestoreRate) for pace in case.outside.paces)
         if not rated or not rounds or not self._any_restores(play):
             return
-        threads, late = max(instance.capacity for instance in case.outside.everyone), case.design.at_probes()
-        if threads > 1 or late != case.design:
+        threads, late_design = (
+            max(instance.capacity for instance in case.outside.all_instances),
+            case.design.at_probes(),
+        )
+        if threads > 1 or late_design != case.design:
             config = case.snapshot.config
             interval_ms = config.probing_rebalance_interval_ms
-            early = interval_ms / (interval_ms + config.heartbeat_interval_ms) if late != case.design else 1
-            yield self._other(late, self._at_other_rates(early / threads))
+            early = interval_ms / (interval_ms + config.heartbeat_interval_ms) if late_design != case.design else 1
+            yield self._variant(late_design, self._at_other_rates(early / threads))
         fastest = self._at_other_rates(threads)
         if threads > 1:
-            yield self._other(case=fastest)
+            yield self._variant(case=fastest)
         sized = fastest.snapshot.at_least_sizes()
         if sized is not fastest.snapshot:
-            yield self._other(case=replace(fastest, snapshot=sized))
+            yield self._variant(case=replace(fastest, snapshot=sized))
 
     def _any_restores(self, play: OnePlay) -> bool:
-        """Tell whether some copy has something to restore: in the play, or since it was reported."""
+        """Tell whether some copy has something to restore: in the simulation, or since it was reported."""
         rates, copies = self.case.snapshot.rates, self.case.snapshot.state.copies
         if play.plan.summary.restored_records != 0 or any(
             isinstance(pace, ProduceRate | Burst) for pace in self.case.outside.paces
@@ -323,68 +338,68 @@ class WhatElse:
         rates = case.snapshot.rates.times(factor)
         return replace(case, snapshot=replace(case.snapshot, rates=rates), scenario=scenario)
 
-    def _waiting(self, play: OnePlay) -> int:
-        """Return how many probes there are before the last change from outside, for copies to be taken to be ready.
+    def _extra_probes(self, play: OnePlay) -> int:
+        """Return how many probes come before the last change from outside, if no copy is to be ready before it.
 
-        None are where somebody knows how fast every copy restores.
+        0 if every restore rate is known.
         """
         case, outside = self.case, self.case.outside
         until_ms = [change.at_ms for change in outside.changes[-1:]]
-        unrated = bool(play.played.unrated)
+        unrated = bool(play.run.unrated)
         if outside.close_by_ms:  # beyond the time-out they are changes, and tasks may restore that do not within it
             until_ms += [outage.to_ms for outage in outside.outages]
             unrated = unrated or not case.snapshot.rates.any_restore
         if not unrated or not until_ms or case.design.unrated_times != "probes":
             return 0
-        return max(until_ms) // min(probes_after_ms(play.played.rounds, play.played.configs))
+        return max(until_ms) // min(probes_after_ms(play.run.rounds, play.run.configs))
 
     def _too_long(self, play: OnePlay) -> Note | None:
-        """Warn where what else may be takes too long to play, or longer than anybody asked to wait for.
+        """Warn if the other outcomes take too long to simulate, or longer than the options allow.
 
-        Of what anybody can wait for either side of a time-out is always told.
+        Both sides of a time-out are always simulated if they can be.
         """
-        case, made, waiting = self.case, play.plan, self._waiting(play)
-        if waiting > _MOST_WAITING:
-            return _not_played(f"{waiting:,} probes come before the last change", "--restore-rate would tell")
+        case, plan, extra_probes = self.case, play.plan, self._extra_probes(play)
+        if extra_probes > _MOST_WAITING:
+            return _not_played(f"{extra_probes:,} probes come before the last change", "--restore-rate would tell")
         if case.options.long_ranges or case.design.unrated_times != "probes" or case.outside.close_by_ms:
             return None
-        if not _is_long(made):
+        if not _is_long(plan):
             return None
         return _not_played(
-            f"one simulation has {made.summary.rebalances:,} rebalances", "--set ranges=true simulates them as well"
+            f"one simulation has {plan.summary.rebalances:,} rebalances", "--set ranges=true simulates them as well"
         )
 
-    def _may_be_colder(self, made: Plan) -> bool:
+    def _may_be_colder(self, plan: Plan) -> bool:
         """Tell whether more may start cold than by the restore rates, which were measured: they are no promise.
 
-        It is the same where somebody runs every task all the time: then none moves before its copy has caught up.
+        Not if every task has an owner all the time: then none moves before its copy has caught up.
         """
         rates, changes = self.case.snapshot.rates, self.case.outside.changes
-        run = {task for held in made.initial for task in held.active}
-        goes = any(change.departures for change in changes) or not run.issuperset(made.group.stateful)
+        run = {task for holding in plan.initial for task in holding.active}
+        goes = any(change.departures for change in changes) or not run.issuperset(plan.group.stateful)
         return bool(rates.restore) and rates.restore_per_instance is None and bool(changes) and goes
 
     def _sides_of_the_time_out(self) -> tuple[Case, Case]:
-        """Return the case in which who came back close to the time-out is back within it, and that beyond it."""
+        """Return the case in which an instance that came back close to the time-out is within it, and that beyond."""
         case, config, by_ms = self.case, self.case.snapshot.config, self.case.outside.close_by_ms.values()
 
         def with_time_out(timeout_ms: int) -> Case:
-            other = replace(config, session_timeout_ms=max(0, timeout_ms))
-            return replace(case, snapshot=replace(case.snapshot, config=other))
+            config_with_time_out = replace(config, session_timeout_ms=max(0, timeout_ms))
+            return replace(case, snapshot=replace(case.snapshot, config=config_with_time_out))
 
         more_ms = config.heartbeat_interval_ms + 1
-        within = case if min(by_ms) > 0 else with_time_out(config.session_timeout_ms + more_ms)
-        beyond = case if max(by_ms) <= 0 else with_time_out(config.session_timeout_ms - more_ms)
-        return within, beyond
+        case_within = case if min(by_ms) > 0 else with_time_out(config.session_timeout_ms + more_ms)
+        case_beyond = case if max(by_ms) <= 0 else with_time_out(config.session_timeout_ms - more_ms)
+        return case_within, case_beyond
 
 
 def other_outcomes(case: Case) -> Iterator[Plan]:
     """Yield the plan of every other outcome that is possible, but for stores in memory and without measured rates."""
     by_warning = WhatElse(case, in_turn).simulations(one_play(case))
-    for warning, others in by_warning.items():
+    for warning, variants in by_warning.items():
         if warning not in (_IN_MEMORY, _COLDEST):
-            yield from (other.plan() for other in others)
-    yield from (OtherPlay(case, by, case.options).plan() for by in case.design.other_beginnings(case.snapshot))
+            yield from (variant.plan() for variant in variants)
+    yield from (OtherPlay(case, design, case.options).plan() for design in case.design.other_beginnings(case.snapshot))
 
 
 def noticed_otherwise(case: Case) -> Iterator[OtherPlay]:
@@ -394,14 +409,14 @@ def noticed_otherwise(case: Case) -> Iterator[OtherPlay]:
     """
     design, stops = case.design, case.outside.notices_late
 
-    def play(by: Design, noticed: Noticed) -> OtherPlay:
-        return OtherPlay(case, by, replace(case.options.of_one_play(), noticed=noticed))
+    def play(timed_design: Design, notice_timing: Noticed) -> OtherPlay:
+        return OtherPlay(case, timed_design, replace(case.options.of_one_play(), noticed=notice_timing))
 
     if design.times_vary:
         yield play(design.soonest(), "early")
         yield play(design.late(), case.options.noticed)
-        for place, other in enumerate(design.at_other_times()):
-            yield play(other, "early" if place % 2 else case.options.noticed)
+        for place, timed_design in enumerate(design.at_other_times()):
+            yield play(timed_design, "early" if place % 2 else case.options.noticed)
     elif stops:
         yield play(design, "early")
         yield play(design, "late")
@@ -410,12 +425,12 @@ def noticed_otherwise(case: Case) -> Iterator[OtherPlay]:
         yield play(design.soonest(), "reversed")
 
 
-def _stores_matter(case: Case, played: InFigures) -> bool:
+def _stores_matter(case: Case, play: InFigures) -> bool:
     """Tell whether more may start cold if stores are in memory, and whether they are is unknown."""
     if not _stores_unknown(case):
         return False
-    facts = {start.evidence.fact for start in played.unproven_starts}
-    return bool(played.summary.hops) or Fact.STORES_UNKNOWN in facts
+    facts = {start.evidence.fact for start in play.unproven_starts}
+    return bool(play.summary.hops) or Fact.STORES_UNKNOWN in facts
 
 
 def _stores_unknown(case: Case) -> bool:
@@ -426,19 +441,24 @@ def _in_memory(case: Case) -> Case:
     return replace(case, snapshot=replace(case.snapshot, stores="in-memory"))
 
 
-def _not_firm(made: Plan, others: Sequence[Plan]) -> Iterator[Note]:
-    """Say which tasks end elsewhere if what nobody knows is otherwise."""
-    owners = [{task: of for of, held in enumerate(one.final) for task in held.active} for one in (made, *others)]
-    differ = [task for task in owners[0] if len({of.get(task) for of in owners}) > 1]
+def _not_firm(likely_plan: Plan, other_plans: Sequence[Plan]) -> Iterator[Note]:
+    """Name the tasks whose final instance depends on something unknown."""
+    owners = [
+        {task: consumer for consumer, holding in enumerate(plan.final) for task in holding.active}
+        for plan in (likely_plan, *other_plans)
+    ]
+    differ = [task for task in owners[0] if len({owner_of.get(task) for owner_of in owners}) > 1]
     if differ:
-        names = tuple(str(made.group.tasks[task].task_id) for task in sorted(differ))
+        names = tuple(str(likely_plan.group.tasks[task].task_id) for task in sorted(differ))
         message = f"The final instance of some tasks depends on something unknown: {', '.join(names)}"
         yield Note("placement-not-firm", message, names)
 
 
-def _close_to_time_out(within: Plan, beyond: Plan, process_ids: tuple[str, ...]) -> Note:
-    """Say what follows on either side of the session time-out."""
-    sides = (f"{side}: {_in_short(made.summary)}" for side, made in (("Within it", within), ("beyond it", beyond)))
+def _close_to_time_out(plan_within: Plan, plan_beyond: Plan, process_ids: tuple[str, ...]) -> Note:
+    """Return the note on what follows on either side of the session time-out."""
+    sides = (
+        f"{side}: {_in_short(plan.summary)}" for side, plan in (("Within it", plan_within), ("beyond it", plan_beyond))
+    )
     message = (
         "The return is within one heartbeat interval of session.timeout.ms: the group may have noticed by then or not. "
     ) + "; ".join(sides)
@@ -448,8 +468,8 @@ def _close_to_time_out(within: Plan, beyond: Plan, process_ids: tuple[str, ...])
 def _in_short(summary: Summary) -> str:
     rebalances = "1 rebalance" if summary.rebalances == 1 else f"{summary.rebalances:,} rebalances"
     cold = "1 cold start" if summary.cold_handovers == 1 else f"{summary.cold_handovers:,} cold starts"
-    still = f"{duration(summary.paused_task_ms)} of pauses"
-    return f"{duration(summary.duration_ms)}, {rebalances}, {cold}, {still}"
+    pauses = f"{duration(summary.paused_task_ms)} of pauses"
+    return f"{duration(summary.duration_ms)}, {rebalances}, {cold}, {pauses}"
 
 
 def _ends(play: InFigures) -> Ends:
@@ -465,7 +485,7 @@ def _ends(play: InFigures) -> Ends:
 
 
 def _settle_in_memory(plays: Sequence[Ends]) -> bool:
-    """Tell whether every play settles, and would with stores in memory, too."""
+    """Tell whether every simulation settles, and would with stores in memory, too."""
     return all(play["settles"] and play[_SETTLES_IN_MEMORY] for play in plays)
 
 
@@ -476,71 +496,73 @@ def _ranges(plays: Sequence[Ends], coldest: Sequence[Ends] = ()) -> Iterator[Fig
     """
     for figure in FIGURES:
         is_cold = figure == "cold_handovers"
-        both = _both_ends((*plays, *coldest) if is_cold else plays, figure)
-        if figure == "settles" and both is not None and not _settle_in_memory((*plays, *coldest)):
-            both = 0, both[1]
-        if both is not None and is_cold:
-            both = both[0], max(play[_MOST_COLD] or 0 for play in (*plays, *coldest))
-        if both is not None and both[0] != both[1]:
-            yield FigureRange(figure, *both)
+        bounds = _both_ends((*plays, *coldest) if is_cold else plays, figure)
+        if figure == "settles" and bounds is not None and not _settle_in_memory((*plays, *coldest)):
+            bounds = 0, bounds[1]
+        if bounds is not None and is_cold:
+            bounds = bounds[0], max(play[_MOST_COLD] or 0 for play in (*plays, *coldest))
+        if bounds is not None and bounds[0] != bounds[1]:
+            yield FigureRange(figure, *bounds)
 
 
 def _differ(plays: Sequence[Ends]) -> bool:
-    """Tell whether a figure differs, apart from what is not proven in each of the plays."""
-    return any(both is not None and both[0] != both[1] for both in (_both_ends(plays, name) for name in FIGURES))
+    """Tell whether a figure differs, apart from the unproven starts of each simulation."""
+    return any(
+        bounds is not None and bounds[0] != bounds[1] for bounds in (_both_ends(plays, name) for name in FIGURES)
+    )
 
 
 def _both_ends(plays: Sequence[Ends], figure: str) -> tuple[int, int] | None:
-    """Return the least and the most of a figure; ``None``: one of the plays does not know it."""
+    """Return the least and the most of a figure; ``None``: it is unknown in one of the simulations."""
     ends = [end for play in plays if (end := play[figure]) is not None]
     return (min(ends), max(ends)) if len(ends) == len(plays) else None
 
 
-def _is_long(made: Plan) -> bool:
-    return sum(len(rnd.single_steps) for rnd in made.rounds) > _MANY_STEPS
+def _is_long(plan: Plan) -> bool:
+    return sum(len(rnd.single_steps) for rnd in plan.rounds) > _MANY_STEPS
 
 
-def _is_input_behind(made: Plan) -> bool:
-    return any(note.code == INPUT_BEHIND for note in made.warnings)
+def _is_input_behind(plan: Plan) -> bool:
+    return any(note.code == INPUT_BEHIND for note in plan.warnings)
 
 
 def _endless(plays: Sequence[Ends], *, input_behind: bool) -> Iterator[Note]:
-    """Warn of what is known in the first play, and not in every other one, or while the input is worked off."""
-    for what, names in _MAY_BE_UNKNOWN.items():
-        known = (figure for figure in names if plays[0][figure] is not None and _is_told(plays[0], figure))
-        figures = tuple(figure for figure in known if any(play[figure] is None for play in plays))
+    """Warn of figures that are known in the first simulation, and not in every other, or not with a backlog."""
+    for subject, names in _MAY_BE_UNKNOWN.items():
+        known_figures = (figure for figure in names if plays[0][figure] is not None and _is_told(plays[0], figure))
+        figures = tuple(figure for figure in known_figures if any(play[figure] is None for play in plays))
         if figures:
-            yield Note(ENDLESS, f"In some outcomes it is unknown {what}", figures)
+            yield Note(ENDLESS, f"In some outcomes it is unknown {subject}", figures)
     if plays[0][_KNOWN_TIME] is not None and (input_behind or any(play[_KNOWN_TIME] is None for play in plays)):
         yield Note(ENDLESS, "In some outcomes the duration is unknown", ("duration_ms",))
 
 
 def _is_told(play: Ends, figure: str) -> bool:
-    """Tell whether a play has such a figure: how long a cold start restores is told only where one does."""
+    """Tell whether a simulation has such a figure: the time of a cold start only where there is one."""
     return figure != _COLD_RESTORE or bool(play[figure])
 
 
 def _restoring_first(on_disks: Ends, in_memory: Ends) -> Ends:
     """Return how many tasks restore first at worst, and for how long, with stores on disks or in memory."""
     numbers, times = ([play[name] for play in (on_disks, in_memory)] for name in _RESTORING_FIRST)
-    known = [lasts_ms for lasts_ms in times if lasts_ms is not None]
-    most_ms = max(known) if len(known) == len(times) else None
+    known_ms = [lasts_ms for lasts_ms in times if lasts_ms is not None]
+    most_ms = max(known_ms) if len(known_ms) == len(times) else None
     return dict(zip(_RESTORING_FIRST, (max(number or 0 for number in numbers), most_ms), strict=True))
 
 
 def _restores_longer(in_memory: Ends, on_disks: Ends) -> bool:
-    """Tell whether a cold start of a play restores for longer than one of another, or it is unknown for how long.
+    """Tell whether a cold start restores for longer with stores in memory, or for an unknown time.
 
-    It is of those that count as warm, and are not proven to be.
+    It is unknown for starts that count as warm, and are not proven to be.
     """
     lasts_ms, likely_cold = in_memory[_COLD_RESTORE], in_memory["cold_handovers"] or 0
     return lasts_ms is None or (in_memory[_MOST_COLD] or 0) > likely_cold or lasts_ms > (on_disks[_COLD_RESTORE] or 0)
 
 
-def _not_played(why: str, what_helps: str) -> Note:
-    """Warn that a long plan is one of several, and nobody played the others."""
+def _not_played(reason: str, what_helps: str) -> Note:
+    """Warn that a long plan is one of several outcomes, and the others were not simulated."""
     message = (
-        f"Other outcomes were not simulated, because {why}: times and counts are those of the likely outcome. Others "
-        f"may take longer, have more cold starts, or not settle ({what_helps})"
+        f"Other outcomes were not simulated, because {reason}: times and counts are those of the likely outcome. "
+        f"Others may take longer, have more cold starts, or not settle ({what_helps})"
     )
     return Note(ENDS_NOT_PLAYED, message)

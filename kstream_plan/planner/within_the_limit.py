@@ -1,4 +1,4 @@
-"""What tasks restore that count as caught up: no more than ``acceptable.recovery.lag``, which may be all they have."""
+"""Starts that count as caught up, and restore up to ``acceptable.recovery.lag`` first, which may be all they have."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def restoring_starts(
     """Return the starts that are warm by Kafka's rule and restore for long all the same before the tasks run, by round.
 
     Such a task takes its instance a second or more. If the restore rate is unknown, it begins with half of its records
-    or less, and lacks more than a poll brings. ``group`` is everyone who takes part in the ``rounds``. ``paces`` are
-    the changes of rates in a scenario, in time order. What starts cold shares the rate of its instance, until it
-    starts to restore elsewhere.
+    or less, and lacks more than a poll brings. ``group`` has all members that take part in the ``rounds``. ``paces``
+    are the changes of rates in a scenario, in time order. A cold start shares the rate of its instance, until the task
+    restores elsewhere.
     """
     rates, changes = snapshot.rates, [pace for pace in paces if isinstance(pace, RestoreRate)]
     starts = list(_starts(group, rounds, any_rate=rates.any_restore or bool(changes)))
@@ -67,8 +67,8 @@ def restores_within_limit(starts: Sequence[RestoringStart]) -> tuple[Note, ...]:
     if not starts:
         return ()
     records = max(start.records for start in starts)
-    known = [start.restores_ms for start in starts if start.restores_ms is not None]
-    takes = f" ({duration(max(known))})" if known else ""
+    known_ms = [start.restores_ms for start in starts if start.restores_ms is not None]
+    takes = f" ({duration(max(known_ms))})" if known_ms else ""
     message = (
         "Tasks whose copies are behind, but within acceptable.recovery.lag, count as caught up and restore up to "
         f"{records:,} records{takes} before they run: only the upper ends of pauses include that"
@@ -84,17 +84,17 @@ def _starts(group: Group, rounds: Sequence[Round], *, any_rate: bool) -> Iterato
     """
     import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
 
-    whole_of, before = np.array([*group.end_offset_sums, 0], np.int64), 0
+    whole_of, batch_start = np.array([*group.end_offset_sums, 0], np.int64), 0
     restoring, any_warm = list[Round](), False
     for rows, number, in_batch in in_batches([rnd.steps.rows for rnd in rounds]):
-        which = are(rows["kind"], *STARTS) & (rows["restore_records"] > 0)
-        warm = which & (rows["caught_up"] != 0)
+        mask = are(rows["kind"], *STARTS) & (rows["restore_records"] > 0)
+        warm = mask & (rows["caught_up"] != 0)
         if not any_rate:
             whole = whole_of[rows["task"]]
-            which = warm = warm & (rows["restore_records"] >= whole - whole // 2)  # twice it may be beyond 64 bits
+            mask = warm = warm & (rows["restore_records"] >= whole - whole // 2)  # twice it may be beyond 64 bits
         any_warm = any_warm or bool(warm.any())
-        restoring += [rounds[before + place] for place in np.unique(number[which]).tolist()]
-        before += in_batch
+        restoring += [rounds[batch_start + place] for place in np.unique(number[mask]).tolist()]
+        batch_start += in_batch
     for rnd in restoring if any_warm else ():
         for at_ms, steps in rnd.moments:
             yield from ((rnd.number, at_ms, step) for step in steps.starts_behind())

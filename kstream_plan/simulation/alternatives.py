@@ -20,8 +20,16 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import Draws
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import Standard, Status
-from kstream_plan.simulation.draws import Outcome, at_once, draws, shown_draw, together, usual_draws, worth_sharing
-from kstream_plan.simulation.new_ids import drawn, is_random
+from kstream_plan.simulation.draws import (
+    Outcome,
+    at_once,
+    draws,
+    shown_draw,
+    summarize_draws,
+    usual_draws,
+    worth_sharing,
+)
+from kstream_plan.simulation.new_ids import is_random, with_random_ids
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.processes import in_processes
 from kstream_plan.simulation.simulate import simulate
@@ -47,7 +55,7 @@ class Variant:
 
 
 class _Entry(NamedTuple):
-    """One alternative before it is played; ``scenario``: ``None`` if a rebalance starts now."""
+    """One alternative before it is simulated; ``scenario``: ``None`` if a rebalance starts now."""
 
     changes: tuple[Change, ...]
     snapshot: Snapshot
@@ -64,9 +72,9 @@ def alternatives(
     standard: Standard | None = None,
     number_of_draws: int | None = None,
     workers: int = 1,
-    on_alternative: OnAlternative = lambda _done, _all: None,
+    on_alternative: OnAlternative = lambda _number, _total: None,
 ) -> tuple[Alternative, ...]:
-    """Play every combination of one variant of each axis, the last axis fastest, as if nothing else were different.
+    """Simulate every combination of one variant of each axis, the last axis fastest, and nothing else different.
 
     New instances have the same ids in the same draw of every alternative; there are ``number_of_draws`` of each
     (default: those of a simulation of the group as it is, whose figures the alternative without a change has), by so
@@ -104,8 +112,8 @@ def saved_alternatives(
     """
     for name, result, _ in saved[1:]:
         if result != saved[0][1] and not are_rivals(saved[0][1], result):
-            what = f"{name} is a plan of another snapshot than {saved[0][0]}"
-            raise UsageError(what, fix="compare plans of one snapshot, or see what kstream-plan diff says")
+            message = f"{name} is a plan of another snapshot than {saved[0][0]}"
+            raise UsageError(message, fix="compare plans of one snapshot, or see what kstream-plan diff says")
     if len(saved) < 2:
         raise UsageError("one plan alone has nothing to compare with", fix="give several plans of one snapshot")
     return tuple(alternative((Change("plan", name),), outcome, draws, standard) for name, outcome, draws in saved)
@@ -118,17 +126,17 @@ def alternative(
     standard: Standard | None,
     outcomes: Sequence[Outcome] = (),
 ) -> Alternative:
-    """Return an alternative that has been played, held against ``standard``; ``outcomes`` are those of its draws."""
-    broken = None if standard is None else _broken(plan, draws, standard)
+    """Return a simulated alternative, checked against ``standard``; ``outcomes`` are those of its draws."""
+    broken_rules = None if standard is None else _broken_rules(plan, draws, standard)
     return Alternative(
         changes=changes,
         plan=plan,
         draws=draws,
         figures=alternative_figures(plan, draws, [outcome.stops for outcome in outcomes]),
         drawn_ms=tuple(outcome.figures.duration_ms for outcome in outcomes),
-        keeps_policy=None if broken is None else not broken,
-        broken_rules=tuple(broken or ()),
-        maybe_broken_rules=tuple(rule for rule, answer in (broken or {}).items() if answer is Answer.UNKNOWN),
+        keeps_policy=None if broken_rules is None else not broken_rules,
+        broken_rules=tuple(broken_rules or ()),
+        maybe_broken_rules=tuple(rule for rule, answer in (broken_rules or {}).items() if answer is Answer.UNKNOWN),
     )
 
 
@@ -138,13 +146,13 @@ def _play(grid: Sequence[_Entry], standard: Standard | None, number: int, worker
         return alternative(changes, plan_checked(snapshot, options), None, standard)
     group = snapshot.state.group
     if not is_random(scenario, group) or number == 1:
-        simulated = simulate(snapshot, scenario, options, number_of_draws=1, what_ifs=False)
-        return alternative(changes, simulated.plan, simulated.draws, standard)
+        simulation = simulate(snapshot, scenario, options, number_of_draws=1, what_ifs=False)
+        return alternative(changes, simulation.plan, simulation.draws, standard)
     with at_once(group, snapshot.config, workers, number) as side_by_side:
         outcomes = draws(snapshot, scenario, options, number=number, side_by_side=side_by_side)
-        all_draws = together(outcomes)
-        shown = drawn(scenario, group, all_draws.shown)
-        play = partial(plan_checked, snapshot, scenario=shown, side_by_side=side_by_side)
+        all_draws = summarize_draws(outcomes)
+        shown_scenario = with_random_ids(scenario, group, all_draws.shown)
+        play = partial(plan_checked, snapshot, scenario=shown_scenario, side_by_side=side_by_side)
         result, all_draws = shown_draw(play, options, all_draws, outcomes)
     return alternative(changes, result, all_draws, standard, outcomes)
 
@@ -171,6 +179,6 @@ def _applied(
     return snapshot, options, scenario
 
 
-def _broken(plan: Plan, draws: Draws | None, standard: Standard) -> dict[str, Answer]:
-    checked = check_plan(plan, standard, draws=None if draws is None else draws.for_rules)
-    return {finding.rule: finding.answer for finding in checked.findings_of(Status.ERROR)}
+def _broken_rules(plan: Plan, draws: Draws | None, standard: Standard) -> dict[str, Answer]:
+    checked_plan = check_plan(plan, standard, draws=None if draws is None else draws.for_rules)
+    return {finding.rule: finding.answer for finding in checked_plan.findings_of(Status.ERROR)}

@@ -83,13 +83,16 @@ def _overdue(snapshot: Snapshot, options: PlanOptions, process_ids: Sequence[str
     if snapshot.group_protocol == "classic" and snapshot.decision is None:
         return None
     stop = Stop(at_ms=since_ms, process_ids=tuple(process_ids))
-    soon = replace(options.of_one_play(), now_ms=None, max_rounds=1)
-    seen = replace(snapshot, known_until_ms=snapshot.seen_until_ms)
-    first = next(iter(plan(seen, soon, scenario=Scenario(events=(stop,) if process_ids else ())).rounds), None)
+    one_round = replace(options.of_one_play(), now_ms=None, max_rounds=1)
+    seen_snapshot = replace(snapshot, known_until_ms=snapshot.seen_until_ms)
+    first = next(
+        iter(plan(seen_snapshot, one_round, scenario=Scenario(events=(stop,) if process_ids else ())).rounds), None
+    )
     if first is None or first.at_ms >= since_ms or first.trigger is Trigger.MANUAL:
         return None
-    due, ago = _DUE.get(first.trigger, "rebalance"), duration(since_ms - first.at_ms)
+    due, overdue_by = _DUE.get(first.trigger, "rebalance"), duration(since_ms - first.at_ms)
     message = (
-        f"A {due} was due {ago} ago and is not in the snapshot: what runs where now is unknown; a new snapshot tells"
+        f"A {due} was due {overdue_by} ago and is not in the snapshot: what runs where now is unknown; a new snapshot "
+        "tells"
     )
     return Note(OVERDUE, message)

@@ -1,4 +1,4 @@
-"""Ways to restart the instances of a group: each with the least pause that is safe, found by playing it."""
+"""Ways to restart the instances of a group: each with the least pause that is safe, found by simulation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from kstream_plan.simulation.asked_moment import OVERDUE, asked_moment
 from kstream_plan.simulation.drain import restoring_first, settled_after_ms
 from kstream_plan.simulation.draws import usual_number
 from kstream_plan.simulation.instance_names import process_id_of
-from kstream_plan.simulation.new_ids import drawn, is_random
+from kstream_plan.simulation.new_ids import is_random, with_random_ids
 from kstream_plan.simulation.one_plan import case_of, plan
 from kstream_plan.simulation.outages import standing_still
 from kstream_plan.simulation.processes import in_processes
@@ -44,9 +44,9 @@ _LABELS = {
 _ALONE_WAYS = ("default-close", "leave", "static")
 #: A pause is found to this many milliseconds.
 _TO_MS = 1_000
-#: Fewer tasks times instances than these are played sooner than other processes are started.
+#: Fewer tasks times instances than these are simulated sooner than other processes are started.
 _ALONE = 2_000
-#: A surge that takes more probes is days of work, for the group and for whoever plays it.
+#: A surge that takes more probes is days of work, for the group and for its simulation.
 _MOST_PROBES = 50
 #: By these facts no report bounds the lag of a copy.
 _UNBOUNDED = (Fact.NOT_REPORTED, Fact.NOT_MEASURED, Fact.LEAST_LAG)
@@ -104,15 +104,15 @@ class Way:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayedWay:
-    """One way, played on a group.
+    """One way, simulated on a group.
 
     ``safe_pause`` is safe if two instances' tasks never stand still at once, none starts cold, and the
-    group settles, in every draw and whether or not copies have caught up of which nobody knows that. ``unproven`` are
+    group settles, in every draw and whether or not copies have caught up if that is unknown. ``unproven`` are
     the starts that count as warm in it, and nothing proves that they are; ``takes_proof``: with such it is not safe;
     else with those of copies whose lag no report bounds: an old report may hold again by then.
-    What follows from it was played for the first ``restarts``, all of them where it is safe: ``still_at_once``: so many
-    tasks of several instances stand still at once, beyond a hand-over, over the draws. ``ends_ms``: everybody is
-    back, and every task where it stays. ``most_cold`` tasks start cold at worst. ``scenario`` can be played again.
+    The first ``restarts`` were simulated, all of them if it is safe. ``still_at_once``: how many tasks of several
+    instances pause at once, beyond a hand-over, over the draws. ``ends_ms``: all instances are back, and every task
+    has its final owner. ``most_cold`` tasks start cold at worst. ``scenario`` can be simulated again.
     """
 
     way: Way
@@ -136,7 +136,7 @@ class PlayedWay:
     @property
     def is_likely_safe(self) -> bool:
         """Whether the pause is safe for all restarts if what is not proven to be warm is, unless it is proven cold."""
-        return self.safe_pause.outcome == "safe" and not self.behind and not self.plan.restores_first
+        return self.safe_pause.outcome == "safe" and not self.proven_cold and not self.plan.restores_first
 
     @property
     def doubtful_starts(self) -> tuple[UnprovenStart, ...]:
@@ -146,13 +146,13 @@ class PlayedWay:
     @property
     def uncounted(self) -> int:
         """How many starts count as warm because stores are assumed to be persistent, and are in no figure."""
-        facts = [start.evidence.fact for start in set(self.unproven).difference(self.doubtful_starts, self.behind)]
+        facts = [start.evidence.fact for start in set(self.unproven).difference(self.doubtful_starts, self.proven_cold)]
         return facts.count(Fact.STORES_UNKNOWN)
 
     @property
     def likely_warm(self) -> int:
         """How many starts count as warm that nothing proves to be, and are not in ``most_cold`` either."""
-        return len(set(self.unproven).difference(self.doubtful_starts, self.behind)) - self.uncounted
+        return len(set(self.unproven).difference(self.doubtful_starts, self.proven_cold)) - self.uncounted
 
     @property
     def worst_cold(self) -> int:
@@ -165,7 +165,7 @@ class PlayedWay:
         return self.way.name == "static" and not all(instance.is_static for instance in self.plan.group.instances)
 
     @property
-    def behind(self) -> tuple[UnprovenStart, ...]:
+    def proven_cold(self) -> tuple[UnprovenStart, ...]:
         """The starts that are proven to be cold, though they count as warm in the plan."""
         return tuple(start for start in self.unproven if start.evidence.known is Known.BEHIND)
 
@@ -177,7 +177,7 @@ class PlayedWay:
     @property
     def is_likely_unsafe(self) -> bool:
         """Whether it is not safe as it is likely to go, whatever else may be."""
-        restoring = self.behind or self.plan.restores_first
+        restoring = self.proven_cold or self.plan.restores_first
         cold = self.plan.summary.cold_handovers or self.figures.cold_handovers.median or restoring
         return bool(cold or self.still_at_once.median or not self.settles)
 
@@ -190,12 +190,12 @@ class PlayedWay:
 
     @property
     def pause_ms(self) -> int:
-        """The pause that it was played with: the least safe one, or one that was tried."""
+        """The simulated pause: the least safe one, or one that was tried."""
         return self.safe_pause.pause_ms
 
     @property
     def lasts_ms(self) -> Range:
-        """How long it takes until everybody is back and every task where it stays, with the ends of what it may be."""
+        """How long it takes until all instances are back and every task has its final owner, with its bounds."""
         back_ms = max((outage.to_ms for outage in self.plan.outages), default=0)
         likely_ms, least_ms, _ = self.figures.balanced_ms
         return Range(max(likely_ms, back_ms), max(least_ms, back_ms), self.ends_ms)
@@ -208,9 +208,9 @@ class PlayedWay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounces:
-    """The ways to restart a group, as they were played, and why others were not.
+    """The simulated ways to restart a group, and why others were not simulated.
 
-    ``process_ids``: those that are restarted, now and as they are; none: everybody. ``left_out``: ways with which
+    ``process_ids``: those that are restarted, now and as they are; none: all. ``left_out``: ways with which
     everything has to be restored anew, a few copies at a time, and the least that this takes, in milliseconds, where
     that is too long to be worth playing. ``time`` is the moment that is asked of, RFC 3339 (``None``: not known),
     ``doubts`` why what is known of the group may be over by then. ``settles_in_ms``: how long it takes from then until
@@ -219,7 +219,7 @@ class Bounces:
     """
 
     restart_ms: int
-    played: tuple[PlayedWay, ...]
+    ways: tuple[PlayedWay, ...]
     left_out: tuple[tuple[Way, int], ...]
     process_ids: tuple[str, ...] = ()
     time: str | None = None
@@ -230,11 +230,11 @@ class Bounces:
     @property
     def first(self) -> Plan:
         """The plan of the first way."""
-        return self.played[0].plan
+        return self.ways[0].plan
 
     @property
     def restarted(self) -> int:
-        """How many instances are restarted: nobody joins in the first way."""
+        """How many instances are restarted: none joins in the first way."""
         return len(self.process_ids) or len(self.first.initial_balance.active)
 
     @property
@@ -253,12 +253,12 @@ class Bounces:
     @property
     def are_stores_unknown(self) -> bool:
         """Whether any way assumes that stores are persistent."""
-        return any(start.evidence.fact is Fact.STORES_UNKNOWN for way in self.played for start in way.unproven)
+        return any(start.evidence.fact is Fact.STORES_UNKNOWN for way in self.ways for start in way.unproven)
 
     @property
     def as_it_is(self) -> PlayedWay:
-        """The restart as instances do it that nobody has set up otherwise: by default close."""
-        return next(way for way in self.played if way.way.name == "default-close")
+        """The restart of instances as they are: by default close."""
+        return next(way for way in self.ways if way.way.name == "default-close")
 
     @property
     def margin_ms(self) -> tuple[int, int] | None:
@@ -308,8 +308,8 @@ class Bounces:
         """What ``settles_in_ms`` is made of, in words."""
         interval_ms = self.first.config.probing_rebalance_interval_ms
         settled_ms = max((self.settles_in_ms or 0) - interval_ms, 0)
-        more = f"{duration(interval_ms)} in which no probe moves any more"
-        return f"{duration(settled_ms)} until it has settled, and {more}" if settled_ms else more
+        quiet_time = f"{duration(interval_ms)} in which no probe moves any more"
+        return f"{duration(settled_ms)} until it has settled, and {quiet_time}" if settled_ms else quiet_time
 
     @property
     def beside_simulate(self) -> tuple[str, ...]:
@@ -317,11 +317,11 @@ class Bounces:
         texts = []
         if self.goes_on and self.process_ids:
             texts.append("a default close begins when the rebalance under way has ended")
-        if any(way.plan.outages for way in self.played):
+        if any(way.plan.outages for way in self.ways):
             texts.append("static members' time ends with the last rebalance")
-        if any(way.draws is not None for way in self.played):
+        if any(way.draws is not None for way in self.ways):
             texts.append("more random simulations are run")
-        if uncounted := [f"{way.way.label}: {way.uncounted:,}" for way in self.played if way.uncounted]:
+        if uncounted := [f"{way.way.label}: {way.uncounted:,}" for way in self.ways if way.uncounted]:
             text = "the most cold starts include those from stores that may be in memory"
             texts.append(f"{text} ({', '.join(uncounted)})")
         return tuple(texts)
@@ -334,11 +334,11 @@ class Bounces:
         """
         if self.doubts:
             return None
-        safe = [way for way in self.played if way.safe and not (self.process_ids and way.is_prepared)]
+        safe = [way for way in self.ways if way.safe and not (self.process_ids and way.is_prepared)]
 
         def order(way: PlayedWay) -> tuple[bool, bool, bool, int, int]:
-            changed = bool(self.process_ids) and way is not self.as_it_is
-            return way.is_prepared, changed, bool(way.unproven), way.ends_ms, self.played.index(way)
+            is_other_way = bool(self.process_ids) and way is not self.as_it_is
+            return way.is_prepared, is_other_way, bool(way.unproven), way.ends_ms, self.ways.index(way)
 
         return min(safe, key=order, default=None)
 
@@ -350,7 +350,7 @@ class Bounces:
             return ()
         return tuple(
             way
-            for way in self.played
+            for way in self.ways
             if way.safe and (way.ends_ms < best.ends_ms or (best.unproven and not way.unproven))
         )
 
@@ -360,11 +360,11 @@ def _doubtful_starts(starts: Iterable[UnprovenStart], takes_proof: bool) -> tupl
 
 
 def _unproven(starts: Sequence[UnprovenStart]) -> Iterator[Note]:
-    """Yield what is known of copies that tasks start from, those of which the same is known together."""
-    together: dict[tuple[str, str], list[str]] = {}
+    """Yield what is known of copies that tasks start from, one note for those with the same evidence."""
+    tasks_by_evidence: dict[tuple[str, str], list[str]] = {}
     for start in starts:
-        together.setdefault((start.evidence.fact.value, start.evidence.words), []).append(str(start.task_id))
-    for (code, words), task_ids in together.items():
+        tasks_by_evidence.setdefault((start.evidence.fact.value, start.evidence.words), []).append(str(start.task_id))
+    for (code, words), task_ids in tasks_by_evidence.items():
         yield Note(code, f"{words[0].upper()}{words[1:]}", tuple(task_ids))
 
 
@@ -375,9 +375,9 @@ def bounce(
     *,
     instances: Sequence[str] = (),
     workers: int = 1,
-    on_way: OnWay = lambda _done, _all: None,
+    on_way: OnWay = lambda _number, _total: None,
 ) -> Bounces:
-    """Play every way to restart all instances of a group, each down for ``restart_ms``, with its least safe pause.
+    """Simulate every way to restart all instances of a group, each down for ``restart_ms``, with its least safe pause.
 
     A new instance of a surge has been up for ``restart_ms`` when the one that it stands in for stops. Of zones there
     are ways if a client tag, or else the racks, make several of the instances. ``instances``, by process id, its
@@ -392,8 +392,8 @@ def bounce(
     if len(group.instances) == 1:
         fix = "its tasks pause until it is back, which kstream-plan simulate shows"
         raise ScenarioError("there is one instance only, so its tasks cannot move", where=group.application_id, fix=fix)
-    process_ids = _named(group, instances)
-    when = asked_moment(snapshot, options, process_ids) if process_ids else None
+    process_ids = _process_ids(group, instances)
+    moment = asked_moment(snapshot, options, process_ids) if process_ids else None
     probes, ways, left_out = _probes_of_a_surge(snapshot), ways_of(snapshot, restart_ms), list[tuple[Way, int]]()
     if process_ids:
         ways = [way for way in ways if way.name in _ALONE_WAYS]
@@ -403,31 +403,31 @@ def bounce(
     if process_ids:
         options = replace(options, closes_wait=False)  # it is asked who stops at that very moment
     play = partial(_played_in, snapshot, restart_ms, options, tuple(ways), process_ids)
-    played = list[PlayedWay]()
+    simulated_ways = list[PlayedWay]()
     for played_way in in_processes(play, len(ways), workers if _worth_sharing(snapshot) else 1):
-        played.append(played_way)
-        on_way(len(played), len(ways))
+        simulated_ways.append(played_way)
+        on_way(len(simulated_ways), len(ways))
     bounces = Bounces(
         restart_ms=restart_ms,
-        played=tuple(played),
+        ways=tuple(simulated_ways),
         left_out=tuple(left_out),
         process_ids=process_ids,
-        time=None if when is None else when.time,
-        doubts=() if when is None else when.doubts,
+        time=None if moment is None else moment.time,
+        doubts=() if moment is None else moment.doubts,
     )
     if not bounces.goes_on:
         return bounces
-    waiting_options, at_ms = (options, 0) if when is None else (when.options, when.at_ms)
-    waiting = plan(snapshot, replace(waiting_options, floor=False, ranges=False))
-    return replace(bounces, settles_in_ms=settled_after_ms(waiting, snapshot, at_ms))
+    waiting_options, at_ms = (options, 0) if moment is None else (moment.options, moment.at_ms)
+    waiting_plan = plan(snapshot, replace(waiting_options, floor=False, ranges=False))
+    return replace(bounces, settles_in_ms=settled_after_ms(waiting_plan, snapshot, at_ms))
 
 
-def _named(group: Group, instances: Sequence[str]) -> tuple[str, ...]:
+def _process_ids(group: Group, instances: Sequence[str]) -> tuple[str, ...]:
     """Return the process ids that the names stand for."""
     process_ids = tuple(process_id_of(group, name) for name in instances)
-    twice = next((name for place, name in enumerate(instances) if process_ids[place] in process_ids[:place]), None)
-    if twice is not None:
-        raise ScenarioError(f"{twice!r} is named twice", where=group.application_id, fix="name it once")
+    duplicate = next((name for place, name in enumerate(instances) if process_ids[place] in process_ids[:place]), None)
+    if duplicate is not None:
+        raise ScenarioError(f"{duplicate!r} is named twice", where=group.application_id, fix="name it once")
     return process_ids
 
 
@@ -468,7 +468,7 @@ def _zones(snapshot: Snapshot) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
 
 
 def _by_zone(group: Group, names: Sequence[str | None]) -> Mapping[str, tuple[str, ...]]:
-    """Return the process ids by zone; nothing if not everybody has one, or they are no zones of several."""
+    """Return the process ids by zone; nothing if an instance has none, or there is one zone, or one for each."""
     zones: dict[str, tuple[str, ...]] = {}
     for instance, name in zip(group.instances, names, strict=True):
         if name is None:
@@ -485,7 +485,7 @@ def _played_in(
     process_ids: Sequence[str],
     place: int,
 ) -> PlayedWay:
-    """Search the least safe pause of one way, and play it with that."""
+    """Search the least safe pause of one way, and simulate it with that."""
     way = ways[place]
     snapshot = _with_settings(snapshot, way)
     group = snapshot.state.group
@@ -493,41 +493,48 @@ def _played_in(
     restarted = process_ids or everybody
 
     def scenario_of(number: int, length_ms: int, pause_ms: int) -> Scenario:
-        everyone = number == len(everybody) and not process_ids
-        return way.scenario(length_ms, pause_ms, (ALL,) if everyone else restarted[:number])
+        restarts_all = number == len(everybody) and not process_ids
+        return way.scenario(length_ms, pause_ms, (ALL,) if restarts_all else restarted[:number])
 
     lengths_ms = (restart_ms, *other_sides_ms(snapshot.config, restart_ms))
-    search = SafePause(snapshot, options, scenario_of, len(restarted), lengths_ms, together=bool(way.zones))
+    search = SafePause(snapshot, options, scenario_of, len(restarted), lengths_ms, all_at_once=bool(way.zones))
     safe_pause = search.find()
-    scenario, made, restarts = search.shown(safe_pause)
-    draws, still = None, [standing_still(made, 0)]
+    scenario, restart_plan, restarts = search.simulation_of(safe_pause)
+    draws, paused_counts = None, [standing_still(restart_plan, 0)]
     if is_random(scenario, group):
         number = min(DRAWS, usual_number(group, snapshot.config))
-        simulated = simulate(snapshot, scenario, options, number_of_draws=number, what_ifs=False, floor=False)
-        made, draws = simulated.plan, simulated.draws
-        still = [standing_still(search.play(scenario, draw, check=False), 0) for draw in range(number)]
-    figures = alternative_figures(made, draws)
+        simulation = simulate(snapshot, scenario, options, number_of_draws=number, what_ifs=False, floor=False)
+        restart_plan, draws = simulation.plan, simulation.draws
+        paused_counts = [standing_still(search.play(scenario, draw, check=False), 0) for draw in range(number)]
+    figures = alternative_figures(restart_plan, draws)
     sides = [scenario]
     if safe_pause.outcome == "safe":  # else the search tells why not
         sides += (scenario_of(restarts, length_ms, safe_pause.pause_ms) for length_ms in lengths_ms[1:])
-    draws_of_sides = [[drawn(side, group, draw) for side in sides] for draw in range(len(still))]
-    in_each = (_unproven_on_any_side(snapshot, options, each) for each in draws_of_sides)
+    draws_of_sides = [[with_random_ids(side, group, draw) for side in sides] for draw in range(len(paused_counts))]
+    in_each = (_unproven_on_any_side(snapshot, options, draw_sides) for draw_sides in draws_of_sides)
     unproven = next(filter(None, in_each), ())  # of the first draw that has some: of others they are other starts
     if safe_pause.outcome == "safe" and not unproven:
-        unproven = _unproven_in_other_outcomes(snapshot, options, [side for each in draws_of_sides for side in each])
+        unproven = _unproven_in_other_outcomes(
+            snapshot, options, [side for draw_sides in draws_of_sides for side in draw_sides]
+        )
     doubtful_starts = _doubtful_starts(unproven, bool(process_ids))
-    counted = {*doubtful_starts, *(start for start in unproven if start.evidence.known is Known.BEHIND)}
+    counted_starts = {*doubtful_starts, *(start for start in unproven if start.evidence.known is Known.BEHIND)}
     return PlayedWay(
         way=way,
         safe_pause=safe_pause,
         restarts=restarts,
         scenario=scenario,
-        plan=made,
+        plan=restart_plan,
         draws=draws,
         figures=figures,
-        most_cold=most_cold(made, figures.cold_handovers.most) + len(counted),
-        still_at_once=Range(still[0 if draws is None else draws.shown], min(still), max(still)),
-        ends_ms=max([*made.ends("duration_ms", figures.balanced_ms.most), *(outage.to_ms for outage in made.outages)]),
+        most_cold=most_cold(restart_plan, figures.cold_handovers.most) + len(counted_starts),
+        still_at_once=Range(paused_counts[0 if draws is None else draws.shown], min(paused_counts), max(paused_counts)),
+        ends_ms=max(
+            [
+                *restart_plan.ends("duration_ms", figures.balanced_ms.most),
+                *(outage.to_ms for outage in restart_plan.outages),
+            ]
+        ),
         unproven=unproven,
         takes_proof=bool(process_ids),
     )
@@ -537,12 +544,12 @@ def _unproven_on_any_side(
     snapshot: Snapshot, options: PlanOptions, sides: Sequence[Scenario]
 ) -> tuple[UnprovenStart, ...]:
     """Return the unproven starts of all sides of the session time-out, each once."""
-    found = list[UnprovenStart]()
+    unproven = list[UnprovenStart]()
     for side in sides:
-        seen = {(start.task_id, start.process_id) for start in found}
+        known_starts = {(start.task_id, start.process_id) for start in unproven}
         starts = plan(snapshot, options.of_one_play(), scenario=side).unproven_starts
-        found += (start for start in starts if (start.task_id, start.process_id) not in seen)
-    return tuple(found)
+        unproven += (start for start in starts if (start.task_id, start.process_id) not in known_starts)
+    return tuple(unproven)
 
 
 def _unproven_in_other_outcomes(

@@ -47,8 +47,8 @@ def cures(
     draws_within_ms: int | None = None,
     workers: int = 1,
     on_round: OnRound | None = None,
-    on_draw: OnDraw = lambda _done, _all: None,
-    **changed: Unpack[PlanKeywords],
+    on_draw: OnDraw = lambda _number, _total: None,
+    **keywords: Unpack[PlanKeywords],
 ) -> CheckedPlan:
     """Return the findings with a cure for each violation that has one.
 
@@ -61,17 +61,17 @@ def cures(
         ScenarioError: the scenario does not fit the group.
         PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
     """
-    options = replace(replace(options, **changed), bounds=False, floor=False)
-    several = checked.draws is not None and checked.draws.number > 1
-    glances = (1, number_of_draws) if several else (1,)
-    # what one play breaks is broken, however else it may come out; of other draws less is known without that
-    ways = (options,) if several else (replace(options, long_ranges=False), options)
+    options = replace(replace(options, **keywords), bounds=False, floor=False)
+    has_many_draws = checked.draws is not None and checked.draws.number > 1
+    glances = (1, number_of_draws) if has_many_draws else (1,)
+    # a rule that one outcome breaks is broken, whatever other outcomes are; of other draws less is known without them
+    ways = (options,) if has_many_draws else (replace(options, long_ranges=False), options)
 
-    def play(other: Snapshot, way: PlanOptions, number: int | None) -> tuple[Plan, OverDraws | None]:
+    def play(other_snapshot: Snapshot, way: PlanOptions, number: int | None) -> tuple[Plan, OverDraws | None]:
         if scenario is None:
-            return plan_checked(other, way, on_round=on_round), None
-        again = simulate(
-            other,
+            return plan_checked(other_snapshot, way, on_round=on_round), None
+        simulation = simulate(
+            other_snapshot,
             scenario,
             way,
             number_of_draws=number,
@@ -81,44 +81,44 @@ def cures(
             on_round=on_round,
             on_draw=on_draw,
         )
-        return again.plan, again.over_draws
+        return simulation.plan, simulation.over_draws
 
-    def check_again(other: Snapshot) -> Iterator[CheckedPlan]:
+    def check_again(other_snapshot: Snapshot) -> Iterator[CheckedPlan]:
         for number, way in product(glances, ways):
-            result, draws = play(other, way, number)
+            result, draws = play(other_snapshot, way, number)
             yield check_plan(result if way == options else _as_played(result), standard, draws=draws)
-            if not several and result.tells_ends:
+            if not has_many_draws and result.tells_ends:
                 return
 
     return with_cures(checked, snapshot, check_again)
 
 
 def _as_played(plan: Plan) -> Plan:
-    """Return a plan as if there were no other way that it may come out."""
+    """Return a plan as if it had no other outcome."""
     return replace(plan, warnings=tuple(note for note in plan.warnings if note.code != ENDS_NOT_PLAYED))
 
 
 def with_cures(
-    checked: CheckedPlan, snapshot: Snapshot, check_again: Callable[[Snapshot], Iterator[CheckedPlan]]
+    checked_plan: CheckedPlan, snapshot: Snapshot, check_again: Callable[[Snapshot], Iterator[CheckedPlan]]
 ) -> CheckedPlan:
     """Return the findings with cures as :func:`cures` does, whatever way plans are made and checked again.
 
     Args:
-        checked: the plan that was made from ``snapshot``, and its findings.
+        checked_plan: the plan that was made from ``snapshot``, and its findings.
         snapshot: what to plan again from, with other settings.
         check_again: plans as the checked plan was made, and checks that; it may begin with a part of the draws, so
             that what does not hold there need not be looked at any further.
     """
-    if not any(_curable(finding, checked.plan) for finding in checked.findings):
-        return replace(checked, cures_sought=True)
+    if not any(_curable(finding, checked_plan.plan) for finding in checked_plan.findings):
+        return replace(checked_plan, cures_sought=True)
     trials = _Trials(snapshot, check_again)
-    findings = tuple(_cured(finding, checked, trials) for finding in checked.findings)
-    return replace(checked, findings=findings, cures_sought=True)
+    findings = tuple(_with_cure(finding, checked_plan, trials) for finding in checked_plan.findings)
+    return replace(checked_plan, findings=findings, cures_sought=True)
 
 
 def _curable(finding: Finding, plan: Plan) -> bool:
-    known = finding.rule in _candidates(plan) and not finding.invariant
-    return known and finding.status in (Status.ERROR, Status.WARNING)
+    has_candidates = finding.rule in _candidates(plan) and not finding.invariant
+    return has_candidates and finding.status in (Status.ERROR, Status.WARNING)
 
 
 def _candidates(plan: Plan) -> Mapping[str, _Candidates]:
@@ -131,55 +131,63 @@ class _Trials:
 
     snapshot: Snapshot
     check_again: Callable[[Snapshot], Iterator[CheckedPlan]]
-    _done: dict[tuple[tuple[str, object], ...], _Trial] = field(default_factory=dict)
+    _trials: dict[tuple[tuple[str, object], ...], _Trial] = field(default_factory=dict)
 
     def check(self, settings: Settings) -> Iterator[CheckedPlan]:
         """Plan and check with changed settings, ever more thoroughly; nothing comes if they are out of range."""
         key = tuple(sorted(settings.items()))
-        if key not in self._done:
+        if key not in self._trials:
             try:
                 config = replace(self.snapshot.config, **settings)  # type: ignore[arg-type]
             except ConfigError:
-                self._done[key] = _Trial(iter(()))
+                self._trials[key] = _Trial(iter(()))
             else:
-                self._done[key] = _Trial(self.check_again(replace(self.snapshot, config=config)))
-        return iter(self._done[key])
+                self._trials[key] = _Trial(self.check_again(replace(self.snapshot, config=config)))
+        return iter(self._trials[key])
 
 
 class _Trial:
-    """What was made of a trial so far, and what is still to come."""
+    """The checked plans of a trial so far, and those still to come."""
 
     def __init__(self, coming: Iterator[CheckedPlan]) -> None:
-        self._made: list[CheckedPlan] = []
+        self._checked_plans: list[CheckedPlan] = []
         self._coming = coming
 
     def __iter__(self) -> Iterator[CheckedPlan]:
-        yield from self._made
-        for checked in self._coming:
-            self._made.append(checked)
-            yield checked
+        yield from self._checked_plans
+        for checked_plan in self._coming:
+            self._checked_plans.append(checked_plan)
+            yield checked_plan
 
 
-def _cured(finding: Finding, checked: CheckedPlan, trials: _Trials) -> Finding:
-    if not _curable(finding, checked.plan):
+def _with_cure(finding: Finding, checked_plan: CheckedPlan, trials: _Trials) -> Finding:
+    if not _curable(finding, checked_plan.plan):
         return finding
-    kept = {one.rule for one in checked.findings_of(Status.PASSED)} | {finding.rule}
-    candidates = _candidates(checked.plan)[finding.rule](checked.plan, finding)
-    for settings in (each for each in candidates if _can_be_set(checked.plan, each)):
-        found, longer_ms, still_broken, plans = None, None, tuple[Finding, ...](), list[Plan]()
+    kept_rules = {rule_finding.rule for rule_finding in checked_plan.findings_of(Status.PASSED)} | {finding.rule}
+    candidates = _candidates(checked_plan.plan)[finding.rule](checked_plan.plan, finding)
+    for settings in (candidate for candidate in candidates if _can_be_set(checked_plan.plan, candidate)):
+        new_finding, longer_ms, still_broken, plans = None, None, tuple[Finding, ...](), list[Plan]()
         for trial in trials.check(settings):
-            broken = any(one.offences and one.rule in kept for one in trial.findings if not one.is_option)
-            found = None if broken else next(one for one in trial.findings if one.rule == finding.rule)
-            if broken:
+            breaks_rule = any(
+                rule_finding.offences and rule_finding.rule in kept_rules
+                for rule_finding in trial.findings
+                if not rule_finding.is_option
+            )
+            new_finding = (
+                None
+                if breaks_rule
+                else next(rule_finding for rule_finding in trial.findings if rule_finding.rule == finding.rule)
+            )
+            if breaks_rule:
                 break
-            longer_ms = _longer_ms(checked.plan, trial.plan)
+            longer_ms = _longer_ms(checked_plan.plan, trial.plan)
             plans.append(trial.plan)
-            still_broken = tuple(one for one in trial.violations if one.rule != finding.rule)
-        if found is not None:
+            still_broken = tuple(rule_finding for rule_finding in trial.violations if rule_finding.rule != finding.rule)
+        if new_finding is not None:
             ends = [trial.ends("cold_handovers") for trial in plans]
             cure = Cure(
                 settings=tuple(sorted(settings.items())),
-                value=found.value,
+                value=new_finding.value,
                 longer_ms=longer_ms,
                 still_broken=still_broken,
                 lasts_ms=max(trial.ends("duration_ms")[1] for trial in plans) if _all_settle(plans) else None,
@@ -201,12 +209,12 @@ def _can_be_set(plan: Plan, settings: Settings) -> bool:
     return all(value in ranges.get(name, ()) for name, value in settings.items())
 
 
-def _longer_ms(checked: Plan, cured: Plan) -> int | None:
+def _longer_ms(plan: Plan, cured_plan: Plan) -> int | None:
     """Return how long a plan with other settings takes, if that is longer than without them."""
-    if not checked.verdict.kind == cured.verdict.kind == "settled":
+    if not plan.verdict.kind == cured_plan.verdict.kind == "settled":
         return None
-    then_ms = cured.ends("duration_ms")[1]
-    return then_ms if then_ms > checked.ends("duration_ms")[1] else None
+    cured_ms = cured_plan.ends("duration_ms")[1]
+    return cured_ms if cured_ms > plan.ends("duration_ms")[1] else None
 
 
 def _more_warmups(plan: Plan, _finding: Finding) -> Iterator[Mapping[str, int]]:
@@ -226,10 +234,12 @@ def _fewer_warmups(plan: Plan, _finding: Finding) -> Iterator[Settings]:
 
 
 def _faster(plan: Plan, finding: Finding) -> Iterator[Settings]:
-    found = [*_more_warmups(plan, finding)]
+    candidates = [*_more_warmups(plan, finding)]
     if plan.config.probing_rebalance_interval_ms > LEAST_INTERVAL_MS:
-        found += [{**settings, "probing_rebalance_interval_ms": LEAST_INTERVAL_MS} for settings in ({}, *found)]
-    yield from (settings for settings in found if _within_reach(plan, "duration_ms", settings, finding))
+        candidates += [
+            {**settings, "probing_rebalance_interval_ms": LEAST_INTERVAL_MS} for settings in ({}, *candidates)
+        ]
+    yield from (settings for settings in candidates if _within_reach(plan, "duration_ms", settings, finding))
 
 
 def _fewer_rebalances(plan: Plan, finding: Finding) -> Iterator[Settings]:
@@ -238,14 +248,14 @@ def _fewer_rebalances(plan: Plan, finding: Finding) -> Iterator[Settings]:
 
 
 def _within_reach(plan: Plan, figure: str, settings: Mapping[str, int], finding: Finding) -> bool:
-    """Tell whether a figure may fall to what is allowed; what cannot is not played, for a long plan takes minutes."""
-    limit, before = finding.allowed, plan.config
+    """Tell whether a figure may fall to its limit; else it is not simulated, for a long plan takes minutes."""
+    limit, config = finding.allowed, plan.config
     if not isinstance(limit, int) or plan.verdict.kind != "settled":
         return True
-    warmups = settings.get("max_warmup_replicas", before.max_warmup_replicas)
-    interval_ms = settings.get("probing_rebalance_interval_ms", before.probing_rebalance_interval_ms)
-    slower = warmups * before.probing_rebalance_interval_ms
-    return plan.ends(figure)[0] * before.max_warmup_replicas * interval_ms <= limit * _AT_BEST * slower
+    warmups = settings.get("max_warmup_replicas", config.max_warmup_replicas)
+    interval_ms = settings.get("probing_rebalance_interval_ms", config.probing_rebalance_interval_ms)
+    slower = warmups * config.probing_rebalance_interval_ms
+    return plan.ends(figure)[0] * config.max_warmup_replicas * interval_ms <= limit * _AT_BEST * slower
 
 
 def _shorter_pauses(plan: Plan, finding: Finding) -> Iterator[Settings]:
@@ -271,10 +281,10 @@ def _more_standbys(_plan: Plan, finding: Finding) -> Iterator[Settings]:
 
 
 def _spread_over_tags(plan: Plan, finding: Finding) -> Iterator[Settings]:
-    wanted: TagCounts = finding.allowed  # type: ignore[assignment]
+    tag_counts: TagCounts = finding.allowed  # type: ignore[assignment]
     tags = plan.config.rack_aware_assignment_tags
-    tags += tuple(tag for tag, _ in wanted if tag not in tags)
-    standbys = max(plan.config.num_standby_replicas, *(count - 1 for _, count in wanted))
+    tags += tuple(tag for tag, _ in tag_counts if tag not in tags)
+    standbys = max(plan.config.num_standby_replicas, *(count - 1 for _, count in tag_counts))
     yield {"rack_aware_assignment_tags": tags}
     yield {"rack_aware_assignment_tags": tags, "num_standby_replicas": standbys}
 
@@ -285,7 +295,7 @@ def _against_the_cause(plan: Plan, _finding: Finding) -> Iterator[Settings]:
 
 
 def _shorter_delay(plan: Plan, _finding: Finding) -> Iterator[Settings]:
-    """What a worker ran waits for it no longer than that; the eager protocol waits for nobody."""
+    """What a worker ran waits for it no longer than that; the eager protocol does not wait."""
     for delay_ms in (60_000, 0):
         if delay_ms < (plan.config.scheduled_rebalance_max_delay_ms or 0) and plan.protocol != "eager":
             yield {"scheduled_rebalance_max_delay_ms": delay_ms}

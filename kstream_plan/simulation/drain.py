@@ -31,7 +31,7 @@ from kstream_plan.simulation.drain_doubts import doubts_of, heard_at, rests_on
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.one_plan import case_of, design_of, plan_checked
 
-#: So many rounds of a plan are played at first to see what becomes of the tasks; all of them if these do not tell.
+#: How many rounds of a plan are simulated at first to see what becomes of the tasks; all if these do not tell.
 _SOON = (16, 128)
 #: With fewer tasks times instances all rounds are simulated at once.
 _SMALL = 2_000
@@ -80,17 +80,17 @@ _OF_ALL_TASKS = (MAYBE_RESTORING, INPUT_BEHIND)
 class DrainNow:
     """The answer for instances that stop at once.
 
-    ``now`` is in task order. Where nobody knows whether copies have caught up by now, ``now`` is if they have not, and
+    ``now`` is in task order. If it is unknown whether copies have caught up by now, ``now`` is if they have not, and
     ``at_best`` if they have. ``plan`` is what follows, until it shows what becomes of the tasks. ``warnings`` are about
-    the snapshot and what may not run now, ``doubts`` why ``now`` may be colder than it says: where there are any,
-    nobody may call it warm. ``reported`` and ``measured`` are the first and the last time of the lags of copies that
-    were reported at joins, and of those that were measured, where that is known. ``rests_on`` tells what is taken for
-    granted of copies that were behind when last heard of and count as caught up. ``nothing_reported``: it is a streams
-    group, and no member has told how far behind any copy is. ``unproven`` are the starts, of others' tasks as well,
+    the snapshot and what may not run now, ``doubts`` why ``now`` may be colder than it says: with any, it is not proven
+    warm. ``reported_at`` and ``measured_at`` are the first and the last time of the lags of copies that were reported
+    at joins, and of those that were measured, where that is known. ``rests_on`` tells what is taken for
+    granted of copies that were behind in their last report and count as caught up. ``nothing_reported``: it is a
+    streams group, and no member has reported any lag. ``unproven`` are the starts, of others' tasks as well,
     that count as warm at best, and nothing proves that they are; ``not_seen`` are the tasks that ran there and had not
-    started anywhere where the plan was cut off. ``heard_at`` tells when copies of ``unproven`` were last heard of.
+    started anywhere where the plan was cut off. ``heard_at`` tells when copies of ``unproven`` were last reported.
     ``time`` is the moment that is asked of, RFC 3339 (``None``: not known), ``at_ms`` the same on the clock of the
-    plan, which simulates what was due before it; ``over`` tells why what is known of the group may be over by then.
+    plan, which simulates what was due before it; ``moment_doubts`` tell why the group may be another one by then.
     """
 
     plan: Plan
@@ -100,12 +100,12 @@ class DrainNow:
     warnings: tuple[Note, ...]
     doubts: tuple[Note, ...]
     rests_on: tuple[Note, ...] = ()
-    reported: tuple[str, str] | None = None
-    measured: tuple[str, str] | None = None
+    reported_at: tuple[str, str] | None = None
+    measured_at: tuple[str, str] | None = None
     nothing_reported: bool = False
     time: str | None = None
     at_ms: int = 0
-    over: tuple[Note, ...] = ()
+    moment_doubts: tuple[Note, ...] = ()
     unproven: tuple[UnprovenStart, ...] = ()
     not_seen: tuple[WorkId, ...] = ()
     heard_at: Mapping[WorkId, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -113,10 +113,10 @@ class DrainNow:
     @property
     def answer(self) -> Answer:
         """Whether they may stop now without a cold start: NO if one is proven or likely, YES if none can be."""
-        others = [answer_of(start.evidence) for start in self.unproven if start.task_id not in self.answers]
+        other_answers = [answer_of(start.evidence) for start in self.unproven if start.task_id not in self.answers]
         cold = [Answer.NO] if self.follows.others_cold or self.cold_again or self.restoring_later else []
-        unseen = [Answer.UNKNOWN] if self.not_seen or self.over else []
-        return worst_of([*self.answers.values(), *others, *cold, *unseen])
+        unseen = [Answer.UNKNOWN] if self.not_seen or self.moment_doubts else []
+        return worst_of([*self.answers.values(), *other_answers, *cold, *unseen])
 
     @property
     def needs_persistent_stores(self) -> bool:
@@ -166,7 +166,7 @@ class DrainNow:
 
     @property
     def unknown(self) -> tuple[UnprovenStart, ...]:
-        """The starts of which it is unknown whether they are warm."""
+        """The starts that may be warm or cold: that is unknown."""
         return tuple(start for start in self.unproven if start.evidence.known is Known.UNKNOWN)
 
     @property
@@ -176,12 +176,12 @@ class DrainNow:
 
     @property
     def follows(self) -> Aftermath:
-        """What follows for the tasks of others, and for who runs most, as far as ``plan`` was played."""
+        """What follows for the other tasks, and for the busiest instance, as far as ``plan`` was simulated."""
         return aftermath(self.plan, self.process_ids, self.at_ms)
 
     @property
     def cold_at_best(self) -> tuple[DrainedTask, ...]:
-        """The tasks that would start cold now if the copies of which nobody knows it have caught up."""
+        """The tasks that would start cold now if every copy whose lag is unknown has caught up."""
         return tuple(task for task in self.at_best if not task.caught_up)
 
     @property
@@ -195,7 +195,7 @@ class DrainNow:
 
 
 def answer_of(evidence: Evidence) -> Answer:
-    """Return whether a task starts warm from a copy of which this is known."""
+    """Return whether a task starts warm from a copy with this evidence."""
     return {Known.CAUGHT_UP: Answer.YES, Known.BEHIND: Answer.NO, Known.UNKNOWN: Answer.UNKNOWN}[evidence.known]
 
 
@@ -203,39 +203,39 @@ def answer_of(evidence: Evidence) -> Answer:
 class Drain(DrainNow):
     """The answer for instances that stop at once, and for the same after waiting until everything has settled.
 
-    ``waiting`` is what goes on meanwhile, ``wait_ms`` how long that is: ``None`` if nothing is under way (then
+    ``waiting_plan`` is what goes on meanwhile, ``wait_ms`` how long that is: ``None`` if nothing is under way (then
     ``later`` is empty, for waiting changes nothing) or if the group does not settle. ``later`` is in task order, and
-    ``after`` the plan that shows it (``None``: no plan does). ``restoring_after`` are all tasks, others' as well, that
+    ``later_plan`` shows it (``None``: no plan does). ``restoring_after`` are all tasks, others' as well, that
     start cold in it from then on, or restore for long before they run.
     ``announced``: instead, they say now that they leave, and may stop when others have learned their tasks.
     """
 
-    waiting: Plan
+    waiting_plan: Plan
     wait_ms: int | None
     later: tuple[DrainedTask, ...]
-    after: Plan | None = None
+    later_plan: Plan | None = None
     restoring_after: tuple[WorkId, ...] = ()
     announced: bool = False
 
     @property
     def answer_later(self) -> Answer | None:
         """Whether they may stop after waiting, if copies have caught up by then; ``None``: waiting changes nothing."""
-        if self.after is None or self.wait_ms is None:
+        if self.later_plan is None or self.wait_ms is None:
             return None
         from_ms = self.at_ms if self.announced else self.at_ms + self.wait_ms
-        not_seen = _ran(self.after, self.process_ids, from_ms) - {task.task_id for task in self.later}
+        not_seen = _tasks_run_by(self.later_plan, self.process_ids, from_ms) - {task.task_id for task in self.later}
         return worst_of([Answer.NO] * bool(self.restoring_after) + [Answer.UNKNOWN] * bool(not_seen))
 
     @property
     def needs_persistent_stores_later(self) -> bool:
         """Whether a task is warm after waiting only if its stores are persistent, which is unknown."""
-        starts = _first_unproven(self.after, self.later).values() if self.after else ()
+        starts = _first_unproven(self.later_plan, self.later).values() if self.later_plan else ()
         return any(start.evidence.fact is Fact.STORES_UNKNOWN for start in starts)
 
     @property
     def needs_left_over_state_later(self) -> bool:
         """Whether what happens after waiting depends on state that is left over, and may be deleted by then."""
-        return self.after is not None and _may_be_deleted(self.after)
+        return self.later_plan is not None and _may_be_deleted(self.later_plan)
 
     @property
     def cold_later(self) -> tuple[DrainedTask, ...]:
@@ -251,12 +251,12 @@ def drain(
     leave: bool = False,
     on_round: OnRound | None = None,
     on_now: Callable[[DrainNow], None] = lambda _now: None,
-    **changed: Unpack[PlanKeywords],
+    **keywords: Unpack[PlanKeywords],
 ) -> Drain:
-    """Say what follows if the instances of these names stop (``leave``: leave the group cleanly).
+    """Simulate that the instances of these names stop (``leave``: leave the group cleanly).
 
-    The ``options`` may be given one by one as well. ``on_round`` is told how far each of the plans is that this takes;
-    ``on_now`` the answer for now, which is there long before that for later.
+    The ``options`` may be given one by one as well. ``on_round`` gets the progress of each plan that this takes,
+    ``on_now`` the answer for now, which comes long before that for later.
 
     Raises:
         UsageError: it is a Connect group, which :func:`~kstream_plan.simulation.drain_workers.drain_workers` is for.
@@ -264,44 +264,44 @@ def drain(
         PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
     """
     if snapshot.group_protocol == "connect":
-        what = "is a Connect group: what its workers run is neither cold nor warm"
-        raise UsageError(what, where=snapshot.state.group.application_id, fix="ask drain_workers")
-    options = replace(options, **changed)
+        message = "is a Connect group: what its workers run is neither cold nor warm"
+        raise UsageError(message, where=snapshot.state.group.application_id, fix="ask drain_workers")
+    options = replace(options, **keywords)
     group = snapshot.state.group
     process_ids = tuple(dict.fromkeys(process_id_of(group, name) for name in names))
     if leave:
         warnings = tuple(note for note in snapshot.warnings if note.code != LEAVES_ON_CLOSE)
         snapshot = replace(snapshot, warnings=warnings)
-    when = asked_moment(snapshot, options, process_ids)
-    options = replace(when.options, closes_wait=False)  # it is asked who stops at that very moment
+    moment = asked_moment(snapshot, options, process_ids)
+    options = replace(moment.options, closes_wait=False)  # it is asked who stops at that very moment
 
     stop = _Stop(snapshot, options, process_ids, leave, on_round)
-    stopped_now = partial(stop.at, when.at_ms, ready="none")
+    stopped_now = partial(stop.simulate_at, moment.at_ms, ready="none")
     outcome, now = stopped_now()
     unknown = any(note.code == MAYBE_READY for note in outcome.assumptions)
     best, at_best = stopped_now(ready="all") if unknown else (outcome, now)
-    at_once = _at_once(snapshot, (outcome, best), process_ids, now, at_best, when)
-    for paced in _at_rates_of_one_thread(snapshot):
-        at_once = _with_slower(at_once, paced, *stopped_now(snapshot=paced))
-    others = _decided_otherwise(snapshot, replace(options, ready="none"), stop.scenario(when.at_ms))
-    at_once = _with_other_outcomes(at_once, snapshot, others, _AT_OTHER_TIMES)
+    at_once = _at_once(snapshot, (outcome, best), process_ids, now, at_best, moment)
+    for slower_snapshot in _at_rates_of_one_thread(snapshot):
+        at_once = _with_slower(at_once, slower_snapshot, *stopped_now(snapshot=slower_snapshot))
+    other_plans = _decided_otherwise(snapshot, replace(options, ready="none"), stop.scenario(moment.at_ms))
+    at_once = _with_other_outcomes(at_once, snapshot, other_plans, _AT_OTHER_TIMES)
     if at_once.answer is Answer.YES and _may_be_deleted(outcome):
         at_once = _with_other_outcomes(at_once, snapshot, [stopped_now(cleaning="early")[0]], _DELETED)
     on_now(at_once)
     if design_of(snapshot, options).announces:
         return _announced(at_once, snapshot, options, on_round)
-    waiting = plan_checked(snapshot, replace(options, floor=False, ranges=False), on_round=on_round)
+    waiting_plan = plan_checked(snapshot, replace(options, floor=False, ranges=False), on_round=on_round)
     result = Drain(
-        **{each.name: getattr(at_once, each.name) for each in fields(DrainNow)},
-        waiting=waiting,
-        wait_ms=settled_after_ms(waiting, snapshot, when.at_ms),
+        **{now_field.name: getattr(at_once, now_field.name) for now_field in fields(DrainNow)},
+        waiting_plan=waiting_plan,
+        wait_ms=settled_after_ms(waiting_plan, snapshot, moment.at_ms),
         later=(),
     )
     if result.wait_ms is None:
         return result
-    later_ms = when.at_ms + result.wait_ms
-    after, later = stop.at(later_ms, len(waiting.rounds))
-    return replace(result, later=later, after=after, restoring_after=_restoring_tasks(after, later_ms))
+    later_ms = moment.at_ms + result.wait_ms
+    later_plan, later = stop.simulate_at(later_ms, len(waiting_plan.rounds))
+    return replace(result, later=later, later_plan=later_plan, restoring_after=_restoring_tasks(later_plan, later_ms))
 
 
 class _Stop(NamedTuple):
@@ -318,29 +318,31 @@ class _Stop(NamedTuple):
         end = Leave if self.leave else Stop
         return Scenario(events=(end(at_ms=at_ms, process_ids=self.process_ids),))
 
-    def at(
-        self, at_ms: int, after: int = 0, *, snapshot: Snapshot | None = None, **changed: Unpack[PlanKeywords]
+    def simulate_at(
+        self, at_ms: int, earlier_rounds: int = 0, *, snapshot: Snapshot | None = None, **keywords: Unpack[PlanKeywords]
     ) -> tuple[Plan, tuple[DrainedTask, ...]]:
         """Simulate the stop, and return the plan with what becomes of each task that they ran.
 
-        ``after`` is the number of rebalances before it. By default the snapshot is the same; of a large group
+        ``earlier_rounds`` is the number of rebalances before it. By default the snapshot is the same; of a large group
         no more rebalances are simulated than show what becomes of these tasks.
         """
         snapshot = snapshot or self.snapshot
-        group, options = snapshot.state.group, replace(self.options, **changed)
+        group, options = snapshot.state.group, replace(self.options, **keywords)
         most = options.max_rounds
         # what becomes of these tasks shows soon; the whole plan of a large group takes minutes
-        soon = _SOON if len(group.tasks) * len(group.instances) >= _SMALL else ()
-        for limit in [after + rounds for rounds in soon if most is None or after + rounds < most] + [most]:
-            some = replace(options, max_rounds=limit, floor=False, ranges=False)
-            result = plan_checked(snapshot, some, scenario=self.scenario(at_ms), on_round=self.on_round)
-            drained = _drained(result, snapshot, self.process_ids, at_ms)
+        first_limits = _SOON if len(group.tasks) * len(group.instances) >= _SMALL else ()
+        for limit in [
+            earlier_rounds + rounds for rounds in first_limits if most is None or earlier_rounds + rounds < most
+        ] + [most]:
+            limited_options = replace(options, max_rounds=limit, floor=False, ranges=False)
+            result = plan_checked(snapshot, limited_options, scenario=self.scenario(at_ms), on_round=self.on_round)
+            drained_tasks = _drained_tasks(result, snapshot, self.process_ids, at_ms)
             reached = bool(result.rounds) and result.rounds[-1].at_ms >= at_ms
             if result.verdict.kind != "unfinished" or (
-                reached and len(drained) == len(_ran(result, self.process_ids, at_ms))
+                reached and len(drained_tasks) == len(_tasks_run_by(result, self.process_ids, at_ms))
             ):
                 break
-        return result, drained
+        return result, drained_tasks
 
 
 def _at_rates_of_one_thread(snapshot: Snapshot) -> Iterator[Snapshot]:
@@ -349,31 +351,31 @@ def _at_rates_of_one_thread(snapshot: Snapshot) -> Iterator[Snapshot]:
     A copy is on one thread. Where stores may be in memory, yield it with such stores, too; nothing if all is the same.
     """
     rates, instances = snapshot.rates, snapshot.state.group.instances
-    given = {
+    thread_rates = {
         index: rate / instance.capacity
         for index, instance in enumerate(instances)
         if (rates.restore_per_instance is not None or index in rates.restore_of)
         and (rate := rates.restore_rate(index)) is not None
         and instance.capacity > 1
     }
-    if given:
-        slower = replace(snapshot, rates=replace(rates, restore_of={**rates.restore_of, **given}))
+    if thread_rates:
+        slower = replace(snapshot, rates=replace(rates, restore_of={**rates.restore_of, **thread_rates}))
         yield slower
         if snapshot.stores not in ("persistent", "in-memory"):
             yield replace(slower, stores="in-memory")
 
 
-def _with_slower(now: DrainNow, slower: Snapshot, plan: Plan, drained: Sequence[DrainedTask]) -> DrainNow:
+def _with_slower(now: DrainNow, slower: Snapshot, plan: Plan, drained_tasks: Sequence[DrainedTask]) -> DrainNow:
     """Return the answer with the starts that restore only where one thread does so at its part of the rate.
 
     A task that then starts elsewhere is one of them: at a rate between both its copy lacks as much as the limit allows.
     So is one that happens in either plan, and is not proven to be warm at that part alone.
     """
-    known = {step.task_id for step, _ in _restoring_starts(now.plan, now.at_ms)}
-    known |= {start.task_id for start in now.unproven}
+    known_task_ids = {step.task_id for step, _ in _restoring_starts(now.plan, now.at_ms)}
+    known_task_ids |= {start.task_id for start in now.unproven}
     words = "at the given restore rate it has caught up by then; at the part of it that one thread gets it has not"
     evidence = Evidence(known=Known.UNKNOWN, fact=Fact.RATES, words=words, settled_by=("--metrics",))
-    destinations = {task.task_id: task.destination for task in drained}
+    destinations = {task.task_id: task.destination for task in drained_tasks}
     index, most = slower.state.group.instance_index, slower.config.acceptable_recovery_lag
     slow = [(step.task_id, step.to.process_id, at_ms) for step, at_ms in _restoring_starts(plan, now.at_ms)]
     slow += [
@@ -393,7 +395,7 @@ def _with_slower(now: DrainNow, slower: Snapshot, plan: Plan, drained: Sequence[
         is_on_disk = slower.stores == "in-memory" and _is_left_over(slower, start)
         if (start.task_id, start.process_id, start.at_ms) in happen and not is_on_disk:
             starts.setdefault(start.task_id, start)
-    slow_starts = tuple(start for task_id, start in starts.items() if task_id not in known)
+    slow_starts = tuple(start for task_id, start in starts.items() if task_id not in known_task_ids)
     doubts = (*now.doubts, *doubts_of(slower, slow_starts))
     return replace(now, unproven=(*now.unproven, *slow_starts), doubts=doubts)
 
@@ -403,7 +405,9 @@ def _decided_otherwise(snapshot: Snapshot, options: PlanOptions, scenario: Scena
     if not design_of(snapshot, options).times_vary:
         return ()
     case = case_of(snapshot, options, scenario)
-    orders = (OtherPlay(case, other, options.of_one_play()) for other in case.design.other_beginnings(snapshot))
+    orders = (
+        OtherPlay(case, other_design, options.of_one_play()) for other_design in case.design.other_beginnings(snapshot)
+    )
     return [play.plan() for play in (*noticed_otherwise(case), *orders)]
 
 
@@ -412,8 +416,8 @@ def _with_other_outcomes(now: DrainNow, snapshot: Snapshot, plans: Sequence[Plan
 
     ``evidence`` says of those that are cold why it may not come to that.
     """
-    known = {task for task, answer in now.answers.items() if answer is not Answer.YES}
-    known |= {start.task_id for start in now.unproven}
+    known_task_ids = {task for task, answer in now.answers.items() if answer is not Answer.YES}
+    known_task_ids |= {start.task_id for start in now.unproven}
     starts = dict[WorkId, UnprovenStart]()
     for plan in plans:
         cold = (
@@ -425,7 +429,7 @@ def _with_other_outcomes(now: DrainNow, snapshot: Snapshot, plans: Sequence[Plan
             replace(start, evidence=replace(start.evidence, known=Known.UNKNOWN)) for start in plan.unproven_starts
         )
         for start in (*cold, *may_be):
-            if start.task_id not in known and start.process_id not in now.process_ids:
+            if start.task_id not in known_task_ids and start.process_id not in now.process_ids:
                 starts.setdefault(start.task_id, start)
     unproven = tuple(sorted(starts.values(), key=lambda start: start.task_id.sort_key))
     return replace(now, unproven=(*now.unproven, *unproven), doubts=(*now.doubts, *doubts_of(snapshot, unproven)))
@@ -477,16 +481,16 @@ def _starts(plan: Plan, from_ms: int) -> Iterator[tuple[HandOver | Promote, int]
                 yield step, at_ms
 
 
-def settled_after_ms(waiting: Plan, snapshot: Snapshot, at_ms: int) -> int | None:
+def settled_after_ms(waiting_plan: Plan, snapshot: Snapshot, at_ms: int) -> int | None:
     """Return how long after a moment all has settled; ``None``: it has by then, or never does.
 
     A streams group has once everything runs, others a probing interval after their last rebalance.
     """
-    if not waiting.rounds or waiting.verdict.kind != "settled":
+    if not waiting_plan.rounds or waiting_plan.verdict.kind != "settled":
         return None
-    last = waiting.rounds[-1]
+    last = waiting_plan.rounds[-1]
     if snapshot.group_protocol == "streams":
-        settled_ms = max(last.ends_ms, waiting.summary.runs_by_ms or 0)
+        settled_ms = max(last.ends_ms, waiting_plan.summary.runs_by_ms or 0)
     else:
         settled_ms = last.at_ms + snapshot.config.probing_rebalance_interval_ms
     return settled_ms - at_ms if settled_ms > at_ms else None
@@ -501,11 +505,11 @@ def _announced(now: DrainNow, snapshot: Snapshot, options: PlanOptions, on_round
     }
     let_go = gone_ms.keys() >= set(now.process_ids)
     return Drain(
-        **{each.name: getattr(now, each.name) for each in fields(DrainNow)},
-        waiting=result,
+        **{now_field.name: getattr(now, now_field.name) for now_field in fields(DrainNow)},
+        waiting_plan=result,
         wait_ms=max(gone_ms.values()) - now.at_ms if let_go else None,
-        later=_drained(result, snapshot, now.process_ids, now.at_ms) if let_go else (),
-        after=result if let_go else None,
+        later=_drained_tasks(result, snapshot, now.process_ids, now.at_ms) if let_go else (),
+        later_plan=result if let_go else None,
         restoring_after=_restoring_tasks(result, now.at_ms) if let_go else (),
         announced=True,
     )
@@ -517,7 +521,7 @@ def _at_once(
     process_ids: tuple[str, ...],
     now: tuple[DrainedTask, ...],
     at_best: tuple[DrainedTask, ...],
-    when: AskedMoment,
+    moment: AskedMoment,
 ) -> DrainNow:
     """Return the answer for now, with what it rests on; ``plans`` are those at worst and at best."""
     result, best = plans
@@ -530,10 +534,10 @@ def _at_once(
         if copy.lag not in (None, LATEST)
     }
     all_measured = snapshot.coverage is not None and not snapshot.coverage.joined
-    started = {task.task_id for task in now}
+    seen_task_ids = {task.task_id for task in now}
     of_starts = doubts_of(snapshot, tuple(unproven.values()))
     codes = {doubt.code for doubt in of_starts}
-    of_moment = (note for note in when.doubts if note.code not in codes)
+    of_moment = (note for note in moment.doubts if note.code not in codes)
     return DrainNow(
         plan=result,
         process_ids=process_ids,
@@ -545,23 +549,31 @@ def _at_once(
         ),
         doubts=(*of_moment, *of_starts, *_restoring(result)),
         rests_on=rests_on(snapshot, [seat for seat in _warm_seats(snapshot, now) if _was_behind(snapshot, *seat)]),
-        reported=None if all_measured else _span(snapshot, seats - looked_at),
-        measured=_span(snapshot, seats & looked_at),
+        reported_at=None if all_measured else _span(snapshot, seats - looked_at),
+        measured_at=_span(snapshot, seats & looked_at),
         nothing_reported=snapshot.group_protocol == "streams" and not _any_reported(snapshot),
         unproven=tuple(unproven.values()),
         heard_at=MappingProxyType(
-            {task: at for task, start in unproven.items() if (at := heard_at(snapshot, start)) is not None}
+            {
+                task: heard_time
+                for task, start in unproven.items()
+                if (heard_time := heard_at(snapshot, start)) is not None
+            }
         ),
-        not_seen=tuple(sorted(_ran(result, process_ids, when.at_ms) - started, key=lambda task_id: task_id.sort_key)),
-        time=when.time,
-        at_ms=when.at_ms,
-        over=when.doubts,
+        not_seen=tuple(
+            sorted(
+                _tasks_run_by(result, process_ids, moment.at_ms) - seen_task_ids, key=lambda task_id: task_id.sort_key
+            )
+        ),
+        time=moment.time,
+        at_ms=moment.at_ms,
+        moment_doubts=moment.doubts,
     )
 
 
-def _first_unproven(plan: Plan, drained: Iterable[DrainedTask]) -> dict[WorkId, UnprovenStart]:
+def _first_unproven(plan: Plan, drained_tasks: Iterable[DrainedTask]) -> dict[WorkId, UnprovenStart]:
     """Return the first unproven start of each task; none of those that start cold, and move again afterwards."""
-    cold = {task.task_id for task in drained if not task.caught_up}
+    cold = {task.task_id for task in drained_tasks if not task.caught_up}
     first = dict[WorkId, UnprovenStart]()
     for start in plan.unproven_starts:
         if start.task_id not in cold:
@@ -570,7 +582,7 @@ def _first_unproven(plan: Plan, drained: Iterable[DrainedTask]) -> dict[WorkId, 
 
 
 def _was_behind(snapshot: Snapshot, task: int, instance: int) -> bool:
-    """Tell whether a copy was behind when it was heard of last."""
+    """Tell whether a copy was behind in its last report."""
     lag = reported_lag(snapshot, task, instance)
     return lag is not None and not is_caught_up(lag, snapshot.config.acceptable_recovery_lag)
 
@@ -607,18 +619,20 @@ def _restoring(plan: Plan) -> Iterator[Note]:
     return (note for note in plan.warnings if note.code == RESTORES_WITHIN_LIMIT)
 
 
-def _drained(plan: Plan, snapshot: Snapshot, gone: Sequence[str], stopped_at_ms: int) -> tuple[DrainedTask, ...]:
-    """Return what becomes of the tasks that the instances in ``gone`` ran when they stopped."""
-    ran = _ran(plan, gone, stopped_at_ms)
+def _drained_tasks(
+    plan: Plan, snapshot: Snapshot, stopped_ids: Sequence[str], stopped_at_ms: int
+) -> tuple[DrainedTask, ...]:
+    """Return what becomes of the tasks that the instances in ``stopped_ids`` ran when they stopped."""
+    task_ids = _tasks_run_by(plan, stopped_ids, stopped_at_ms)
     starts = {
         step.task_id: (step, at_ms, rnd.at_ms)
         for rnd in reversed(plan.rounds)
         for at_ms, steps in reversed(rnd.moments)
         if at_ms >= stopped_at_ms
         for step in steps
-        if isinstance(step, HandOver | Promote) and step.task_id in ran and step.to.process_id not in gone
+        if isinstance(step, HandOver | Promote) and step.task_id in task_ids and step.to.process_id not in stopped_ids
     }
-    index, first_ms = snapshot.state.group.instance_index, _first_copies(plan, ran)
+    index, first_ms = snapshot.state.group.instance_index, _first_copies(plan, task_ids)
     restoring_ms = cold_restoring_ms(
         [start for start, _, _ in starts.values()], lambda process_id: snapshot.rates.restore_rate(index[process_id])
     )
@@ -639,12 +653,12 @@ def _drained(plan: Plan, snapshot: Snapshot, gone: Sequence[str], stopped_at_ms:
     )
 
 
-def _first_copies(plan: Plan, ran: Set[WorkId]) -> Mapping[tuple[WorkId, str], int]:
+def _first_copies(plan: Plan, task_ids: Set[WorkId]) -> Mapping[tuple[WorkId, str], int]:
     """Return when each instance first had each of these tasks after the beginning of the plan."""
     first = dict[tuple[WorkId, str], int]()
     for rnd in plan.rounds:
         for step in rnd.single_steps:
-            if isinstance(step, Place | HandOver | Promote) and step.task_id in ran:
+            if isinstance(step, Place | HandOver | Promote) and step.task_id in task_ids:
                 first.setdefault((step.task_id, step.to.process_id), rnd.at_ms)
     return first
 
@@ -657,14 +671,14 @@ def _copy_there(
     task, instance = group.task_index[start.task_id], group.instance_index[start.to.process_id]
 
     def is_assigned(holdings: Sequence[Holding]) -> bool:
-        assigned = (holdings[consumer] for consumer in group.consumers_of[instance])
-        return any(task in (*holding.active, *holding.standby, *holding.warmup) for holding in assigned)
+        own_holdings = (holdings[consumer] for consumer in group.consumers_of[instance])
+        return any(task in (*holding.active, *holding.standby, *holding.warmup) for holding in own_holdings)
 
     if is_assigned(held_before(plan, at_ms)):
         return "assigned"
     on_disk = any(copy.instance == instance and copy.lag is not None for copy in snapshot.state.copies[task])
-    had = on_disk or is_assigned(plan.initial) or (first_ms is not None and first_ms < at_ms)
-    return "left-over" if had else "none"
+    had_copy = on_disk or is_assigned(plan.initial) or (first_ms is not None and first_ms < at_ms)
+    return "left-over" if had_copy else "none"
 
 
 def _restores_more(snapshot: Snapshot, start: HandOver | Promote) -> bool:
@@ -675,8 +689,8 @@ def _restores_more(snapshot: Snapshot, start: HandOver | Promote) -> bool:
     return is_bound and records is not None and records < group.tasks[task].end_offset_sum
 
 
-def _ran(plan: Plan, gone: Sequence[str], stopped_at_ms: int) -> set[WorkId]:
-    """Return the tasks that ran on ``gone`` just before they stopped: a rebalance at that very time counts no more."""
-    group, held = plan.group, held_before(plan, stopped_at_ms)
-    consumers = (consumer for name in gone for consumer in group.consumers_of[group.instance_index[name]])
-    return {group.tasks[task].task_id for consumer in consumers for task in held[consumer].active}
+def _tasks_run_by(plan: Plan, stopped_ids: Sequence[str], stopped_at_ms: int) -> set[WorkId]:
+    """Return the tasks that these instances ran just before they stopped: a rebalance at that time does not count."""
+    group, holdings = plan.group, held_before(plan, stopped_at_ms)
+    consumers = (consumer for name in stopped_ids for consumer in group.consumers_of[group.instance_index[name]])
+    return {group.tasks[task].task_id for consumer in consumers for task in holdings[consumer].active}

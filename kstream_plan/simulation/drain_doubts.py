@@ -50,10 +50,10 @@ def doubts_of(snapshot: Snapshot, unproven: Sequence[UnprovenStart]) -> tuple[No
         by_fact.setdefault((evidence.fact, evidence.known is Known.BEHIND), []).append(start)
     notes = []
     brokers = ", and so would brokers and clients of 4.4" if snapshot.group_protocol == "streams" else ""
-    for (fact, behind), starts in by_fact.items():
-        template = _BEHIND if behind and fact is not Fact.IN_MEMORY else _MESSAGES.get(fact, _BEHIND)
+    for (fact, is_behind), starts in by_fact.items():
+        template = _BEHIND if is_behind and fact is not Fact.IN_MEMORY else _MESSAGES.get(fact, _BEHIND)
         bound = _bound(snapshot, starts)
-        message = template.format(when=_when(snapshot, starts), unsaid=unsaid, brokers=brokers, bound=bound)
+        message = template.format(when=_heard_text(snapshot, starts), unsaid=unsaid, brokers=brokers, bound=bound)
         notes.append(Note(fact.value, message, tuple(dict.fromkeys(str(start.task_id) for start in starts))))
     return tuple(notes)
 
@@ -77,30 +77,30 @@ def _bound(snapshot: Snapshot, starts: Sequence[UnprovenStart]) -> str:
     )
 
 
-def _when(snapshot: Snapshot, starts: Sequence[UnprovenStart]) -> str:
-    times = sorted(at for start in starts if (at := heard_at(snapshot, start)) is not None)
+def _heard_text(snapshot: Snapshot, starts: Sequence[UnprovenStart]) -> str:
+    times = sorted(heard_time for start in starts if (heard_time := heard_at(snapshot, start)) is not None)
     if not times:
         return "at an unknown time"
-    first, last = (f"{at[:10]} {at[11:19]} UTC" for at in (times[0], times[-1]))
+    first, last = (f"{heard_time[:10]} {heard_time[11:19]} UTC" for heard_time in (times[0], times[-1]))
     return f"at {first}" if first == last else f"from {first} to {last}"
 
 
 def rests_on(snapshot: Snapshot, seats: Sequence[tuple[int, int]]) -> tuple[Note, ...]:
     """Return what is taken for granted of copies, as (task, instance), that were behind and count as caught up."""
     rates = snapshot.rates
-    given = [
+    given_rates = [
         (task, rate)
         for task, instance in seats
         if (rates.restore_per_instance is not None or instance in rates.restore_of)
         and (rate := rates.restore_rate(instance)) is not None
     ]
-    if not given:
+    if not given_rates:
         return ()
-    least, most = (f"{end(rate for _, rate in given):,.0f}" for end in (min, max))
+    least, most = (f"{end(rate for _, rate in given_rates):,.0f}" for end in (min, max))
     span = least if least == most else f"{least} to {most}"
     message = (
         "Copies were behind in their last report: that they have caught up depends on the given "
         f"restore rate, {span} records/s per instance"
     )
-    tasks = tuple(str(snapshot.state.group.tasks[task].task_id) for task, _ in given)
+    tasks = tuple(str(snapshot.state.group.tasks[task].task_id) for task, _ in given_rates)
     return (Note(RATE_GIVEN, message, tasks),)

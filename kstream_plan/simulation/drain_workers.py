@@ -21,10 +21,10 @@ from kstream_plan.simulation.aftermath import Aftermath, aftermath
 from kstream_plan.simulation.asked_moment import asked_moment
 from kstream_plan.simulation.draws import usual_number
 from kstream_plan.simulation.instance_names import process_id_of
-from kstream_plan.simulation.new_ids import drawn, is_random
+from kstream_plan.simulation.new_ids import is_random, with_random_ids
 from kstream_plan.simulation.one_plan import plan_checked
 
-#: So many draws of new member ids there are at most, and so many ways are played beside them.
+#: The most draws of new member ids, and how many ways are simulated beside them.
 _MOST_DRAWS = 10
 _WAYS = 5
 #: How long a restart takes that they are said to be back after, and a delay that would be shorter than Connect's own.
@@ -32,7 +32,7 @@ MINUTE_MS = 60_000
 
 
 class StandStill(NamedTuple):
-    """One way in which workers stop, and what nobody runs meanwhile.
+    """One way in which workers stop, and what is unassigned meanwhile.
 
     ``way`` is ``stopped``, ``killed`` (noticed at the session time-out), ``restarted`` (back after a minute, under the
     new member ids that are worst of several draws), or
@@ -51,7 +51,7 @@ class StandStill(NamedTuple):
 
 
 class DrainedItem(NamedTuple):
-    """A connector or task that a stopped worker ran: who runs it first then (``None``: nobody), and its pauses."""
+    """A connector or task that a stopped worker ran: its first new worker (``None``: none), and its pauses."""
 
     task_id: WorkId
     destination: str | None
@@ -73,7 +73,7 @@ class WorkersDrained:
     process_ids: tuple[str, ...]
     items: tuple[DrainedItem, ...]
     ways: tuple[StandStill, ...]
-    waiting: Plan
+    waiting_plan: Plan
     wait_ms: int | None
     later: StandStill | None
     leader_stops: bool
@@ -84,8 +84,8 @@ class WorkersDrained:
     @property
     def answer(self) -> Answer:
         """Whether they may stop: nothing stands unassigned for longer than it takes all to hear of a rebalance."""
-        stopped = self.ways[0]
-        if stopped.runs_after_ms is None or stopped.longest_ms > self.plan.config.heartbeat_interval_ms:
+        first_way = self.ways[0]
+        if first_way.runs_after_ms is None or first_way.longest_ms > self.plan.config.heartbeat_interval_ms:
             return Answer.NO
         return Answer.UNKNOWN if self.doubts else Answer.YES
 
@@ -103,7 +103,7 @@ class WorkersDrained:
 def drain_workers(
     snapshot: Snapshot, names: Sequence[str], options: PlanOptions = PlanOptions(), *, on_round: OnRound | None = None
 ) -> WorkersDrained:
-    """Say what follows if the workers of these names stop.
+    """Simulate that the workers of these names stop.
 
     Raises:
         ScenarioError: there is no such worker, or none would be left.
@@ -112,55 +112,56 @@ def drain_workers(
     group = snapshot.state.group
     process_ids = tuple(dict.fromkeys(process_id_of(group, name) for name in names))
 
-    when = asked_moment(snapshot, options, process_ids)
+    moment = asked_moment(snapshot, options, process_ids)
 
-    def played(*events: Event, max_delay_ms: int | None = None) -> Plan:
+    def simulate(*events: Event, max_delay_ms: int | None = None) -> Plan:
         config = snapshot.config
         if max_delay_ms is not None:
             config = replace(config, scheduled_rebalance_max_delay_ms=max_delay_ms)
-        found = replace(snapshot, config=config)
-        return plan_checked(found, options, scenario=Scenario(events=events), on_round=on_round)
+        return plan_checked(
+            replace(snapshot, config=config), options, scenario=Scenario(events=events), on_round=on_round
+        )
 
     leave = Leave(at_ms=0, process_ids=process_ids)
-    waiting = played()
+    waiting_plan = simulate()
     cluster = snapshot.state.memory
     assert isinstance(cluster, ConnectGroup)
     delayed = any(worker.joins_at_ms is not None for worker in cluster.workers)
-    under_way = delayed and bool(waiting.rounds) and waiting.verdict.kind == "settled"
-    wait_ms = waiting.rounds[-1].at_ms + snapshot.config.heartbeat_interval_ms if under_way else None
-    result, stops = played(leave), [leave]
+    under_way = delayed and bool(waiting_plan.rounds) and waiting_plan.verdict.kind == "settled"
+    wait_ms = waiting_plan.rounds[-1].at_ms + snapshot.config.heartbeat_interval_ms if under_way else None
+    result, stops = simulate(leave), [leave]
     leader = None if snapshot.state.leader is None else group.instances[snapshot.state.leader].process_id
     stages = leaving_stages(cluster, process_ids)
     if len(stages) > 1 and _waits(result):
         heartbeat_ms = snapshot.config.heartbeat_interval_ms
         leaves = [Leave(at_ms=place * heartbeat_ms, process_ids=stage) for place, stage in enumerate(stages)]
-        in_stages = played(*leaves)
+        in_stages = simulate(*leaves)
         if _worse(_stand_still("stopped", in_stages)) > _worse(_stand_still("stopped", result)):
             result, stops = in_stages, leaves
     ways = [
         _stand_still("stopped", result),
         _stand_still(
-            "killed", played(*(Stop(at_ms=stop.at_ms, process_ids=stop.process_ids, crash=True) for stop in stops))
+            "killed", simulate(*(Stop(at_ms=stop.at_ms, process_ids=stop.process_ids, crash=True) for stop in stops))
         ),
-        max((_stand_still("restarted", played(*events)) for events in _restarted(snapshot, stops)), key=_worse),
+        max((_stand_still("restarted", simulate(*events)) for events in _restarted(snapshot, stops)), key=_worse),
     ]
     for way, delay_ms in (("delay-60s", MINUTE_MS), ("delay-0s", 0)):
         if _waits(result) and delay_ms < (snapshot.config.scheduled_rebalance_max_delay_ms or 0):
-            ways.append(_stand_still(way, played(*stops, max_delay_ms=delay_ms)))
+            ways.append(_stand_still(way, simulate(*stops, max_delay_ms=delay_ms)))
     return WorkersDrained(
         plan=result,
         process_ids=process_ids,
-        items=tuple(_drained(result, process_ids)),
+        items=tuple(_drained_items(result, process_ids)),
         ways=tuple(ways),
-        waiting=waiting,
+        waiting_plan=waiting_plan,
         wait_ms=wait_ms,
         later=None
         if wait_ms is None
-        else _stand_still("stopped", played(*(replace(stop, at_ms=stop.at_ms + wait_ms) for stop in stops)), wait_ms),
+        else _stand_still("stopped", simulate(*(replace(stop, at_ms=stop.at_ms + wait_ms) for stop in stops)), wait_ms),
         leader_stops=leader in process_ids,
         in_turn=len(stops) > 1,
-        time=when.time,
-        doubts=(*when.doubts, *_doubts(cluster, snapshot.warnings)),
+        time=moment.time,
+        doubts=(*moment.doubts, *_doubts(cluster, snapshot.warnings)),
     )
 
 
@@ -175,11 +176,11 @@ def _doubts(cluster: ConnectGroup, as_read: Sequence[Note]) -> Iterator[Note]:
 
 def _restarted(snapshot: Snapshot, stops: Sequence[Leave]) -> Iterator[tuple[Event, ...]]:
     """Yield the same with workers that are back after a minute, whose new ids the broker draws: so many draws."""
-    group, gone = snapshot.state.group, tuple(process_id for stop in stops for process_id in stop.process_ids)
-    scenario = Scenario(events=(*stops, Return(at_ms=MINUTE_MS, process_ids=gone)))
+    group, stopped_ids = snapshot.state.group, tuple(process_id for stop in stops for process_id in stop.process_ids)
+    scenario = Scenario(events=(*stops, Return(at_ms=MINUTE_MS, process_ids=stopped_ids)))
     usual = usual_number(group, snapshot.config) // _WAYS if is_random(scenario, group) else 1
     for draw in range(max(1, min(_MOST_DRAWS, usual))):
-        yield drawn(scenario, group, draw).events
+        yield with_random_ids(scenario, group, draw).events
 
 
 def _worse(way: StandStill) -> tuple[bool, int, int]:
@@ -191,7 +192,7 @@ def _waits(plan: Plan) -> bool:
 
 
 def _stand_still(way: str, plan: Plan, from_ms: int = 0) -> StandStill:
-    """Return what nobody runs after this time, the workers having stopped then."""
+    """Return what is unassigned after this time, at which the workers stopped."""
     pauses = [pause for pause in plan.pauses if pause.to_ms >= from_ms]
     of_item = Counter[WorkId]()
     changes = Counter[int]()
@@ -201,7 +202,7 @@ def _stand_still(way: str, plan: Plan, from_ms: int = 0) -> StandStill:
         changes[pause.to_ms] -= 1
     if plan.verdict.is_never_over:
         of_item.update(dict.fromkeys(plan.verdict.tasks, 0))
-    settled = plan.verdict.kind == "settled"
+    settles = plan.verdict.kind == "settled"
     return StandStill(
         way=way,
         rebalances=sum(rnd.at_ms >= from_ms for rnd in plan.rounds),
@@ -209,27 +210,27 @@ def _stand_still(way: str, plan: Plan, from_ms: int = 0) -> StandStill:
         longest_ms=max(of_item.values(), default=0),
         item_ms=sum(of_item.values()),
         at_once=max(accumulate(changes[at_ms] for at_ms in sorted(changes)), default=0),
-        runs_after_ms=_runs_after_ms(plan, pauses, from_ms) if settled else None,
+        runs_after_ms=_runs_after_ms(plan, pauses, from_ms) if settles else None,
     )
 
 
 def _runs_after_ms(plan: Plan, pauses: Sequence[Pause], from_ms: int) -> int:
-    """Return when the last one runs again: until all have heard that somebody stopped, time is not counted in plans."""
+    """Return when the last one runs again: plans do not count the time until all workers hear of a rebalance."""
     if not pauses:
         return 0
     return max(pause.to_ms for pause in pauses) - from_ms + plan.config.heartbeat_interval_ms
 
 
-def _drained(plan: Plan, gone: Sequence[str]) -> Iterator[DrainedItem]:
-    """Yield what becomes of the items that the workers in ``gone`` ran."""
+def _drained_items(plan: Plan, stopped_ids: Sequence[str]) -> Iterator[DrainedItem]:
+    """Yield what becomes of the items that the workers in ``stopped_ids`` ran."""
     group = plan.group
     starts = {
         step.task_id: step.to.process_id
         for rnd in reversed(plan.rounds)
         for step in rnd.single_steps
-        if isinstance(step, HandOver) and step.to.process_id not in gone
+        if isinstance(step, HandOver) and step.to.process_id not in stopped_ids
     }
-    for process_id in gone:
+    for process_id in stopped_ids:
         for consumer in group.consumers_of[group.instance_index[process_id]]:
             for task in plan.initial[consumer].active:
                 task_id = group.tasks[task].task_id

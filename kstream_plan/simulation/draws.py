@@ -22,7 +22,7 @@ from kstream_plan.plans.simulated import Draws, Figures, Range, ends_of, figures
 from kstream_plan.plans.stops import Stops, stops_of
 from kstream_plan.policy.rules.over_draws import measure_rules, worst
 from kstream_plan.simulation import processes
-from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import design_of
 
 #: draws done, draws in all
@@ -31,27 +31,27 @@ OnDraw: TypeAlias = Callable[[int, int], None]
 MOST_DRAWS = 200
 #: So much work (:func:`work_of_one_ms`) is worth while unless told otherwise: about as much as reading takes.
 _WORTH = 2_000
-#: So many draws are worth while at least where plays are quick, unless each takes longer than that where they are not.
+#: The least number of draws if simulations are quick, and the time up to which one is.
 _A_FEW, _WORTH_A_FEW_MS = 5, 5_000
 #: With this many stateless tasks a round takes about twice as long as without.
 _DEALT_OUT = 600
 #: Fewer changes of owner than this are simulated sooner than other processes are started.
 _ALONE = 2_000
-#: Where one play takes longer than that, what else may be is played by other processes at the same time.
+#: If one simulation takes longer than that, other processes simulate other outcomes at the same time.
 _WORTH_SHARING_MS = 4_000
 
 
 class Outcome(NamedTuple):
     """One draw: how it ends, its figures, what every rule of a policy measures, what stops, and its plan's summary.
 
-    ``least`` and ``most`` are the ends of the figures that hang on what nobody knows; ``warnings`` are its plan's.
+    ``least`` and ``most`` are the ends of the figures that depend on something unknown; ``warnings`` are its plan's.
     """
 
-    settled: bool
+    settles: bool
     figures: Figures
     least: Figures
     most: Figures
-    measured: Mapping[str, int | None]
+    measures: Mapping[str, int | None]
     stops: Stops
     summary: Summary
     warnings: tuple[Note, ...] = ()
@@ -63,28 +63,27 @@ def usual_number(group: Group, config: AssignmentConfig) -> int:
 
 
 def usual_draws(snapshot: Snapshot, options: PlanOptions) -> int:
-    """Return how often a scenario is drawn unless told otherwise: a few times at least where each is one quick play.
+    """Return the default number of draws: a few at least if each is one quick simulation.
 
-    That hangs on the size of the group and on what decides. Where what else may come of a draw is played, however long
-    that takes, each is several.
+    It depends on the size of the group and on its design. With ``long_ranges`` a draw is several simulations.
     """
     a_few = not options.long_ranges and is_quick(snapshot, options)
     return max(usual_number(snapshot.state.group, snapshot.config), _A_FEW if a_few else 1)
 
 
 def is_quick(snapshot: Snapshot, options: PlanOptions) -> bool:
-    """Tell whether one play of such a group takes seconds at most; each round deals out all stateless tasks, too."""
+    """Tell whether one simulation of a group takes seconds at most; each round assigns all stateless tasks, too."""
     group = snapshot.state.group
     work_ms = work_of_one_ms(group, snapshot.config) * (1 + len(group.stateless) / _DEALT_OUT)
     return work_ms <= _WORTH_A_FEW_MS and design_of(snapshot, options).is_quick
 
 
 def work_of_one_ms(group: Group, config: AssignmentConfig) -> float:
-    """Return about how long one draw takes on one core: by its size alone, so that nothing hangs on that.
+    """Return about how long one draw takes on one core: by its size alone, so that no result depends on the machine.
 
-    The number of rounds grows with the copies that move. With standbys, whom a movement falls on hangs on all those
-    before it, so that what a round changes grows with the tasks: a play of 3,000 with one each takes 2 s where the
-    engine is compiled, ten times as long where it is not.
+    The number of rounds grows with the copies that move. With standbys, each movement depends on all those before it,
+    so that what a round changes grows with the tasks: a simulation of 3,000 with one each takes 2 s with a compiled
+    engine, ten times as long without.
     """
     stateful_tasks, standbys = len(group.stateful), config.num_standby_replicas
     copies = stateful_tasks * (1 + standbys)
@@ -92,9 +91,9 @@ def work_of_one_ms(group: Group, config: AssignmentConfig) -> float:
 
 
 def at_once(group: Group, config: AssignmentConfig, workers: int, number: int = 1) -> processes.SideBySide:
-    """Return what plays side by side for a group of this size, drawn so often.
+    """Return the runner of simulations for a group of this size and a number of draws.
 
-    That is in so many processes where one play takes seconds, or all draws take longer than to start other processes.
+    It has so many processes if one simulation takes seconds, or all draws take longer than to start other processes.
     """
     is_worth = work_of_one_ms(group, config) > _WORTH_SHARING_MS or (number > 1 and worth_sharing(group, number))
     return processes.SideBySide(workers if is_worth else 1)
@@ -108,16 +107,16 @@ def draws(
     number: int,
     side_by_side: SideBySide = in_turn,
     within_ms: int | None = None,
-    on_draw: OnDraw = lambda _done, _all: None,
+    on_draw: OnDraw = lambda _number, _total: None,
 ) -> tuple[Outcome, ...]:
     """Simulate draws 0 to ``number`` - 1, fewer if ``within_ms`` is over before (then how many depends on the machine).
 
-    The result is the same however many of them are played ``side_by_side``.
+    The result does not depend on how many of them are simulated ``side_by_side``.
     """
     simulate = partial(_outcome, snapshot, scenario, options)
     deadline = None if within_ms is None else time.monotonic() + within_ms / 1000
     outcomes: list[Outcome] = []
-    for outcome in side_by_side.each(simulate, number):
+    for outcome in side_by_side.run_each(simulate, number):
         outcomes.append(outcome)
         on_draw(len(outcomes), number)
         if deadline is not None and time.monotonic() >= deadline:
@@ -126,41 +125,43 @@ def draws(
 
 
 def shown_draw(
-    play: Callable[[PlanOptions], Plan], options: PlanOptions, found: Draws, outcomes: Sequence[Outcome]
+    play: Callable[[PlanOptions], Plan], options: PlanOptions, all_draws: Draws, outcomes: Sequence[Outcome]
 ) -> tuple[Plan, Draws]:
     """Return the plan of the draw that is shown, and the ranges of all of them.
 
-    What else may come of a draw is known since it was drawn, and not played again; where it was not, it is played if
-    ``options`` ask for ``long_ranges``. Where it is not known of one of them, the plan says so.
+    Other outcomes of a draw are known since it was drawn, and not simulated again; if not, they are simulated if
+    ``options`` ask for ``long_ranges``. If they are unknown of one of the draws, the plan says so.
     """
-    item, unplayed = outcomes[found.shown], [one for one in outcomes if _is_unplayed(one)]
-    if options.long_ranges and _is_unplayed(item):
+    shown_outcome = outcomes[all_draws.shown]
+    unplayed = [outcome for outcome in outcomes if _is_unplayed(outcome)]
+    if options.long_ranges and _is_unplayed(shown_outcome):
         result = play(options)
-        shown = _outcome_of(result, measure_rules(result))
-        found = together([*outcomes[: found.shown], shown, *outcomes[found.shown + 1 :]])
+        shown_outcome = _outcome_of(result, measure_rules(result))
+        all_draws = summarize_draws([*outcomes[: all_draws.shown], shown_outcome, *outcomes[all_draws.shown + 1 :]])
     else:
         result = play(replace(options, ranges=False))
-        result = replace(result, summary=replace(result.summary, ranges=item.summary.ranges), warnings=item.warnings)
+        summary = replace(result.summary, ranges=shown_outcome.summary.ranges)
+        result = replace(result, summary=summary, warnings=shown_outcome.warnings)
     if unplayed and result.tells_ends:
-        result = replace(result, warnings=(*result.warnings, _others_not_played(found)))
-    return result, found
+        result = replace(result, warnings=(*result.warnings, _others_not_played(all_draws)))
+    return result, all_draws
 
 
 def _is_unplayed(outcome: Outcome) -> bool:
     return any(note.code == ENDS_NOT_PLAYED for note in outcome.warnings)
 
 
-def _others_not_played(found: Draws) -> Note:
+def _others_not_played(all_draws: Draws) -> Note:
     message = (
         "What is unknown was varied in the shown simulation only: the others may take longer, have more cold starts, "
-        f"or not settle (--set ranges=true --set draws={found.number} varies it in all)"
+        f"or not settle (--set ranges=true --set draws={all_draws.number} varies it in all)"
     )
     return Note(ENDS_OF_OTHERS_NOT_PLAYED, message)
 
 
 def one_draw(plan: Plan) -> Draws:
     """Return the ranges of a single draw."""
-    return together([_outcome_of(plan, {})])
+    return summarize_draws([_outcome_of(plan, {})])
 
 
 def by_chance_ms(outcomes: Sequence[Outcome]) -> int:
@@ -170,8 +171,8 @@ def by_chance_ms(outcomes: Sequence[Outcome]) -> int:
 
 
 def _outcome(snapshot: Snapshot, scenario: Scenario, options: PlanOptions, draw: int) -> Outcome:
-    scenario, options = drawn(scenario, snapshot.state.group, draw), replace(options, floor=False)
-    result = plan(snapshot, design_of(snapshot, options), options, scenario=scenario, shown=False)
+    scenario, options = with_random_ids(scenario, snapshot.state.group, draw), replace(options, floor=False)
+    result = plan(snapshot, design_of(snapshot, options), options, scenario=scenario, is_shown=False)
     return _outcome_of(result, measure_rules(result))
 
 
@@ -182,38 +183,38 @@ def _outcome_of(plan: Plan, measures: Mapping[str, int | None]) -> Outcome:
 
 
 def worth_sharing(group: Group, number: int) -> bool:
-    """Tell whether so many plays of a group take longer than to start other processes."""
+    """Tell whether so many simulations of a group take longer than to start other processes."""
     return number * len(group.stateful) > _ALONE
 
 
-def together(outcomes: Sequence[Outcome]) -> Draws:
+def summarize_draws(outcomes: Sequence[Outcome]) -> Draws:
     """Return the range of every figure over these draws, and which of them is shown.
 
-    What nobody knows of each of several draws is in the range; of a single one its plan tells that.
+    The range has the ends of what is unknown of each of several draws; for a single one its plan has them.
     """
     columns = zip(*(outcome.figures for outcome in outcomes), strict=True)
     ranges = [_range(column) for column in columns]
     bounds = [outcome.summary.lower_bounds.restored_records for outcome in outcomes]
-    known = [bound for bound in bounds if bound is not None]
+    known_bounds = [bound for bound in bounds if bound is not None]
 
     def distance(draw: int) -> tuple[bool, float, int]:
-        settled, figures = outcomes[draw][:2]
-        apart = sum(
-            abs(figure - item.median) / max(1, item.most - item.least)
-            for figure, item in zip(figures, ranges, strict=True)
+        settles, figures = outcomes[draw][:2]
+        deviation = sum(
+            abs(figure - figure_range.median) / max(1, figure_range.most - figure_range.least)
+            for figure, figure_range in zip(figures, ranges, strict=True)
         )
-        return not settled, apart, draw
+        return not settles, deviation, draw
 
-    settled = sum(outcome.settled for outcome in outcomes)
-    mostly_settled = 2 * settled >= len(outcomes)
-    candidates = [draw for draw, outcome in enumerate(outcomes) if outcome.settled == mostly_settled]
+    settled_count = sum(outcome.settles for outcome in outcomes)
+    mostly_settled = 2 * settled_count >= len(outcomes)
+    candidates = [draw for draw, outcome in enumerate(outcomes) if outcome.settles == mostly_settled]
     answer = ranges if len(outcomes) == 1 else _with_ends(ranges, outcomes)
     return Draws(
         number=len(outcomes),
         shown=min(candidates, key=distance),
-        settled=settled,
-        worst=MappingProxyType(worst(outcome.measured for outcome in outcomes)),
-        least_restored_records=_range(known) if len(known) == len(bounds) else None,
+        settled=settled_count,
+        worst=MappingProxyType(worst(outcome.measures for outcome in outcomes)),
+        least_restored_records=_range(known_bounds) if len(known_bounds) == len(bounds) else None,
         **dict(zip(Figures._fields, answer, strict=True)),
     )
 
@@ -221,7 +222,7 @@ def together(outcomes: Sequence[Outcome]) -> Draws:
 def _with_ends(ranges: Sequence[Range], outcomes: Sequence[Outcome]) -> list[Range]:
     least = map(min, zip(*(outcome.least for outcome in outcomes), strict=True))
     most = map(max, zip(*(outcome.most for outcome in outcomes), strict=True))
-    return [Range(item.median, low, high) for item, low, high in zip(ranges, least, most, strict=True)]
+    return [Range(draw_range.median, low, high) for draw_range, low, high in zip(ranges, least, most, strict=True)]
 
 
 def _range(figures: Sequence[int]) -> Range:

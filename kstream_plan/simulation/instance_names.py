@@ -1,4 +1,4 @@
-"""Which instance somebody means."""
+"""The instance that a name stands for."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from kstream_plan.model import Group, Instance, is_uuid
 _MOST_NAMED = 5
 
 
-def process_id_of(group: Group, name: str, where: str = "") -> str:
+def process_id_of(group: Group, name: str, place: str = "") -> str:
     """Return the process id that ``name`` stands for.
 
-    The first of these that fits anyone counts: a process id; a host; a host without its domain; the beginning of a
+    The first of these that fits an instance counts: a process id; a host; a host without its domain; the beginning of a
     process id; a host and such a beginning, with a ``/`` between. UUIDs compare without case.
 
     Raises:
@@ -23,24 +23,24 @@ def process_id_of(group: Group, name: str, where: str = "") -> str:
     """
     if name in group.instance_index:
         return name
-    found = _meant(group.instances, name) if name else []
-    if len(found) == 1:
-        return found[0]
-    if found:
-        fix = f"name one by its process id: {_some(found)}"
-        raise ScenarioError(f"{len(found)} instances have the name {name!r}", where=where, fix=fix)
-    fix = f"name one by its process id, the beginning of it, or host: {_some(_names(group.instances))}"
-    raise NoSuchInstanceError(f"there is no instance {name!r}", where=where, fix=fix)
+    process_ids = _meant(group.instances, name) if name else []
+    if len(process_ids) == 1:
+        return process_ids[0]
+    if process_ids:
+        fix = f"name one by its process id: {_first_names(process_ids)}"
+        raise ScenarioError(f"{len(process_ids)} instances have the name {name!r}", where=place, fix=fix)
+    fix = f"name one by its process id, the beginning of it, or host: {_first_names(_names(group.instances))}"
+    raise NoSuchInstanceError(f"there is no instance {name!r}", where=place, fix=fix)
 
 
 def _meant(instances: Sequence[Instance], name: str) -> list[str]:
     host, _, rest = name.rpartition("/")
     ways: tuple[Callable[[Instance], bool], ...] = (
-        lambda item: _begins(item, name) and len(item.process_id) == len(name),
-        lambda entry: entry.host == name,
-        lambda element: element.host is not None and element.host.partition(".")[0] == name,
-        lambda member_of: _begins(member_of, name),
-        lambda of: bool(rest) and of.host == host and _begins(of, rest),
+        lambda instance: _begins(instance, name) and len(instance.process_id) == len(name),
+        lambda instance: instance.host == name,
+        lambda instance: instance.host is not None and instance.host.partition(".")[0] == name,
+        lambda instance: _begins(instance, name),
+        lambda instance: bool(rest) and instance.host == host and _begins(instance, rest),
     )
     matches = ([instance.process_id for instance in instances if fits(instance)] for fits in ways)
     return next(filter(None, matches), [])
@@ -55,8 +55,10 @@ def _begins(instance: Instance, name: str) -> bool:
 def _names(instances: Sequence[Instance]) -> list[str]:
     """Return what each instance can be named by: its host if no other one has it, else its process id."""
     times = Counter(instance.host for instance in instances)
-    return sorted(item.host if item.host and times[item.host] == 1 else item.process_id for item in instances)
+    return sorted(
+        instance.host if instance.host and times[instance.host] == 1 else instance.process_id for instance in instances
+    )
 
 
-def _some(names: Sequence[str]) -> str:
+def _first_names(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")

@@ -43,12 +43,12 @@ _NUMBERED = re.compile(r"(.*?)([0-9]{1,9})", re.DOTALL | re.ASCII)
 
 
 def is_random(scenario: Scenario, group: Group) -> bool:
-    """Tell whether a scenario for this group has ids that nobody knows yet."""
+    """Tell whether a scenario for this group has ids that are not known yet."""
     workers = _client_ids(group) is not None
     return _next_number(group) is None and any(_open_ids(event, workers=workers) for event in scenario.events)
 
 
-def drawn(scenario: Scenario, group: Group, draw: int) -> Scenario:
+def with_random_ids(scenario: Scenario, group: Group, draw: int) -> Scenario:
     """Return the scenario in time, with every open id drawn and every name a process id; ``draw`` counts from 0.
 
     Ids are of the group's own style: random UUIDs, or the next numbers if the group's ids are numbered ones. New
@@ -71,10 +71,10 @@ def usual_threads(group: Group) -> int:
 
 def _client_ids(group: Group) -> Mapping[str, str] | None:
     """Return what the id of each worker begins with, by its id; ``None``: no workers, or not of Connect's style."""
-    found = {instance.process_id: _WORKER.fullmatch(instance.process_id) for instance in group.instances}
-    if not found or not all(isinstance(task.task_id, ItemName) for task in group.tasks):
+    matches = {instance.process_id: _WORKER.fullmatch(instance.process_id) for instance in group.instances}
+    if not matches or not all(isinstance(task.task_id, ItemName) for task in group.tasks):
         return None
-    return {name: match[1] for name, match in found.items() if match} if all(found.values()) else None
+    return {name: match[1] for name, match in matches.items() if match} if all(matches.values()) else None
 
 
 def _open_ids(event: Event, *, workers: bool) -> bool:
@@ -93,20 +93,20 @@ class _Ids:
     def __init__(self, group: Group, draw: int) -> None:
         self._seed = f"{group.application_id}/{draw}".encode("utf-8", "surrogatepass")
         self._ordinal = 0
-        self._taken = set(group.instance_index)
-        self._numbered = _next_number(group)
+        self._used_ids = set(group.instance_index)
+        self._next_number = _next_number(group)
 
     def next(self, client_id: str = "") -> str:
-        """Return an id that nobody has; of a worker, with its ``client_id`` first."""
+        """Return an unused id; of a worker, with its ``client_id`` first."""
         while True:
             self._ordinal += 1
-            if self._numbered is None:
+            if self._next_number is None:
                 bits = random.Random(self._seed + b"/%d" % self._ordinal).getrandbits(128)
                 name = f"{client_id}{uuid.UUID(int=bits, version=4)}"
             else:
-                name = f"{self._numbered[0]}{self._numbered[1] + self._ordinal - 1}"
-            if name not in self._taken:
-                self._taken.add(name)
+                name = f"{self._next_number[0]}{self._next_number[1] + self._ordinal - 1}"
+            if name not in self._used_ids:
+                self._used_ids.add(name)
                 return name
 
 
@@ -116,22 +116,24 @@ def _next_number(group: Group) -> tuple[str, int] | None:
         return None
     ids = [instance.process_id for instance in group.instances]
     matches = [None if is_uuid(name) else _NUMBERED.fullmatch(name) for name in ids]
-    found = {match[1]: max(int(other[2]) for other in matches if other) for match in matches if match}
-    if len(found) != 1 or not all(matches):
+    last_numbers = {
+        match[1]: max(int(number_match[2]) for number_match in matches if number_match) for match in matches if match
+    }
+    if len(last_numbers) != 1 or not all(matches):
         return None
-    [(beginning, last)] = found.items()
+    [(beginning, last)] = last_numbers.items()
     return beginning, last + 1
 
 
 def _free_hosts(group: Group, events: Sequence[Event]) -> Iterator[str]:
-    """Yield names for new instances that nobody has, nor will be given."""
-    joining = (new for event in events if isinstance(event, Join) for new in event.instances)
-    taken = {item.host for item in (*group.instances, *joining)} | group.instance_index.keys()
-    return (name for number in count(1) if (name := f"new-{number}") not in taken)
+    """Yield names for new instances that no instance has or gets."""
+    new_instances = (new for event in events if isinstance(event, Join) for new in event.instances)
+    used_names = {instance.host for instance in (*group.instances, *new_instances)} | group.instance_index.keys()
+    return (name for number in count(1) if (name := f"new-{number}") not in used_names)
 
 
 class _Cast:
-    """Who is who, event by event."""
+    """The ids of instances by their names, event by event."""
 
     def __init__(self, group: Group, ids: _Ids, hosts: Iterator[str]) -> None:
         self._group = group
@@ -140,77 +142,86 @@ class _Cast:
         self._new: dict[str, str] = {}
         self._running = {instance.process_id: None for instance in group.instances}
         self._client_ids = _client_ids(group)
-        self._known = {instance.process_id: instance for instance in group.instances}
+        self._instances = {instance.process_id: instance for instance in group.instances}
 
     def resolved(self, event: Event) -> Event:  # noqa: PLR0911 - one case per kind of event
         match event:
             case Join():
                 instances = tuple(self._instance(new) for new in event.instances)
-                self._running |= dict.fromkeys(item.process_id for item in instances)
+                self._running |= dict.fromkeys(instance.process_id for instance in instances)
                 return replace(event, instances=instances)
             case Leave() | Stop():
-                found = replace(event, process_ids=self._named(event.process_ids, event.where))
-                for process_id in found.process_ids:
+                resolved_event = replace(event, process_ids=self._process_ids(event.process_ids, event.where))
+                for process_id in resolved_event.process_ids:
                     self._running.pop(process_id, None)
-                return found
+                return resolved_event
             case Return():
                 return self._back(event)
             case Bounce():
-                return self._bounced(event)
+                return self._bounce(event)
             case RestoreRate():
-                return replace(event, process_ids=self._named(event.process_ids, event.where))
+                return replace(event, process_ids=self._process_ids(event.process_ids, event.where))
             case ProduceRate() | Burst():
                 return self._of_subtopology(event)
             case Threads():
                 if event.process_id == ALL:
                     fix = "write one such event for each instance"
                     raise ScenarioError("threads are those of one instance", where=event.where, fix=fix)
-                return replace(event, process_id=self._named((event.process_id,), event.where)[0])
+                return replace(event, process_id=self._process_ids((event.process_id,), event.where)[0])
             case _:
                 return event
 
     def _of_subtopology(self, event: ProduceRate | Burst) -> Event:
         if event.subtopology not in (None, *self._group.subtopologies):
-            known = list(dict.fromkeys(self._group.subtopologies))
-            fix = f"name one of {', '.join(known[:_MOST_NAMED])}{', …' if len(known) > _MOST_NAMED else ''}"
+            subtopologies = list(dict.fromkeys(self._group.subtopologies))
+            names = ", ".join(subtopologies[:_MOST_NAMED])
+            fix = f"name one of {names}{', …' if len(subtopologies) > _MOST_NAMED else ''}"
             raise ScenarioError(f"there is no subtopology {event.subtopology!r}", where=event.where, fix=fix)
         return event
 
     def _back(self, event: Return) -> Return:
-        was = self._named(event.process_ids, event.where)
+        old_ids = self._process_ids(event.process_ids, event.where)
         if event.keeps_disk and self._client_ids is None:
-            self._running |= dict.fromkeys(was)
-            return replace(event, process_ids=was)
-        new = event.new_process_ids or tuple(self._ids.next(self._client_id(item)) for item in was)
+            self._running |= dict.fromkeys(old_ids)
+            return replace(event, process_ids=old_ids)
+        new_ids = event.new_process_ids or tuple(self._ids.next(self._client_id(old_id)) for old_id in old_ids)
         event = replace(event, keeps_disk=False)
-        self._known |= {new_id: renamed(self._known[item], new_id) for item, new_id in zip(was, new, strict=True)}
-        self._running |= dict.fromkeys(new)
-        names = dict(zip((*event.process_ids, *was), new * 2, strict=True))
+        self._instances |= {
+            new_id: renamed(self._instances[old_id], new_id) for old_id, new_id in zip(old_ids, new_ids, strict=True)
+        }
+        self._running |= dict.fromkeys(new_ids)
+        names = dict(zip((*event.process_ids, *old_ids), new_ids * 2, strict=True))
         self._new |= names
-        return replace(event, process_ids=was, new_process_ids=new)
+        return replace(event, process_ids=old_ids, new_process_ids=new_ids)
 
-    def _bounced(self, event: Bounce) -> Bounce:
-        was = self._named(event.process_ids, event.where)
+    def _bounce(self, event: Bounce) -> Bounce:
+        old_ids = self._process_ids(event.process_ids, event.where)
         if not event.surge and self._client_ids is None:
-            return replace(event, process_ids=was)
+            return replace(event, process_ids=old_ids)
         if not event.surge:
-            back = self._back(Return(at_ms=event.at_ms, process_ids=was, where=event.where))
-            for process_id in was:
+            return_event = self._back(Return(at_ms=event.at_ms, process_ids=old_ids, where=event.where))
+            for process_id in old_ids:
                 self._running.pop(process_id, None)
             return replace(
                 event,
-                process_ids=was,
-                new_instances=tuple(self._known[new_process_id] for new_process_id in back.new_process_ids),
+                process_ids=old_ids,
+                new_instances=tuple(self._instances[new_process_id] for new_process_id in return_event.new_process_ids),
             )
-        new = event.new_instances or tuple(map(self._stand_in, was))
-        if event.surge < 0 or len(new) != len(was):
-            what = f"{len(new)} instances replace {len(was)}, {event.surge} at a time"
-            raise ScenarioError(what, where=event.where, fix="name as many new ones, or none, and at least 1 at a time")
-        found = replace(event, process_ids=was, new_instances=tuple(self._instance(one) for one in new))
-        for process_id in was:
+        replacements = event.new_instances or tuple(map(self._stand_in, old_ids))
+        if event.surge < 0 or len(replacements) != len(old_ids):
+            message = f"{len(replacements)} instances replace {len(old_ids)}, {event.surge} at a time"
+            raise ScenarioError(
+                message, where=event.where, fix="name as many new ones, or none, and at least 1 at a time"
+            )
+        resolved_event = replace(
+            event,
+            process_ids=old_ids,
+            new_instances=tuple(self._instance(new_instance) for new_instance in replacements),
+        )
+        for process_id in old_ids:
             self._running.pop(process_id, None)
-        self._running |= dict.fromkeys(str(instance.process_id) for instance in found.new_instances)
-        return found
+        self._running |= dict.fromkeys(str(instance.process_id) for instance in resolved_event.new_instances)
+        return resolved_event
 
     def _stand_in(self, process_id: str) -> NewInstance:
         """Return one like an instance of the group."""
@@ -220,23 +231,27 @@ class _Cast:
         old = self._group.instances[place]
         return NewInstance(threads=old.capacity, rack=old.rack, client_tags=old.client_tags)
 
-    def _named(self, names: tuple[str, ...], where: str) -> tuple[str, ...]:
+    def _process_ids(self, names: tuple[str, ...], place: str) -> tuple[str, ...]:
         if names == (ALL,):
             return tuple(self._running)
-        found = (self._new.get(name) or process_id_of(self._group, name, where) for name in names)
-        return tuple(dict.fromkeys(found))
+        process_ids = (self._new.get(name) or process_id_of(self._group, name, place) for name in names)
+        return tuple(dict.fromkeys(process_ids))
 
     def _instance(self, new: NewInstance | Instance) -> Instance:
-        result = new if isinstance(new, Instance) else self._made(new)
+        result = new if isinstance(new, Instance) else self._new_instance(new)
         self._new[result.process_id] = result.process_id
-        self._known[result.process_id] = result
+        self._instances[result.process_id] = result
         if result.host is not None:
             self._new[result.host] = result.process_id
         return result
 
-    def _made(self, new: NewInstance) -> Instance:
-        named = new if new.host is not None else replace(new, host=next(self._hosts))
-        return _made(named, new.process_id or self._ids.next(self._client_id(None, named.host)), self._group)
+    def _new_instance(self, new: NewInstance) -> Instance:
+        instance_with_host = new if new.host is not None else replace(new, host=next(self._hosts))
+        return _instance_of(
+            instance_with_host,
+            new.process_id or self._ids.next(self._client_id(None, instance_with_host.host)),
+            self._group,
+        )
 
     def _client_id(self, process_id: str | None, host: str | None = None) -> str:
         """Return what the id of a worker that comes back begins with, or of a new one on a host; else nothing."""
@@ -245,12 +260,12 @@ class _Cast:
         match = _WORKER.fullmatch(process_id or "")
         if match is not None:
             return match[1]
-        by_host = {f"connect-{item.host}-" for item in self._group.instances}
+        by_host = {f"connect-{instance.host}-" for instance in self._group.instances}
         usual = next(iter(self._client_ids.values()))
         return f"connect-{host}-" if by_host >= set(self._client_ids.values()) else usual
 
 
-def _made(new: NewInstance, process_id: str, group: Group) -> Instance:
+def _instance_of(new: NewInstance, process_id: str, group: Group) -> Instance:
     threads = new.threads or usual_threads(group)
     names = new.consumer_ids or tuple(f"{process_id}-StreamThread-{number}" for number in range(1, threads + 1))
     protocols = next(

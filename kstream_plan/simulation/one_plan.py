@@ -29,19 +29,19 @@ def plan(
     scenario: Scenario | None = None,
     on_round: OnRound | None = None,
     enough: Enough | None = None,
-    **changed: Unpack[PlanKeywords],
+    **keywords: Unpack[PlanKeywords],
 ) -> Plan:
-    """Say what follows when a rebalance starts now, or of what ``scenario`` does to the group.
+    """Simulate a rebalance that starts now, or the events of ``scenario``.
 
     The ``options`` may be given one by one as well: ``plan(snapshot, assignor="balanced")``. With a scenario the plan's
-    group is everyone who ever takes part. ``on_round`` is told how many rounds there are, how many tasks still have to
-    move, and in how many movements. Deterministic: the same snapshot and options give the same plan.
+    group has all members that ever take part. ``on_round`` gets the number of rounds, of tasks that still have to move,
+    and of their movements. Deterministic: the same snapshot and options give the same plan.
 
     Raises:
         KeyError: no such design, assignor or protocol.
         ScenarioError: the scenario does not fit the group.
     """
-    options = replace(options, **changed)
+    options = replace(options, **keywords)
     design, snapshot = design_of(snapshot, options), as_assigned(snapshot, options)
     return planner.plan(snapshot, design, options, scenario=scenario, on_round=on_round, enough=enough)
 
@@ -53,18 +53,18 @@ def plan_checked(
     scenario: Scenario | None = None,
     on_round: OnRound | None = None,
     side_by_side: SideBySide = in_turn,
-    **changed: Unpack[PlanKeywords],
+    **keywords: Unpack[PlanKeywords],
 ) -> Plan:
-    """Say what follows, as :func:`plan` does, and check every invariant of the result.
+    """Return a plan, as :func:`plan` does, and check every invariant of it.
 
-    ``side_by_side`` plays what else may be: by default one after the other.
+    ``side_by_side`` simulates other outcomes: by default one after the other.
 
     Raises:
         KeyError: no such design, assignor or protocol.
         ScenarioError: the scenario does not fit the group.
         PlanInvariantError: the plan contradicts itself, which is a defect of this tool.
     """
-    options = replace(options, **changed)
+    options = replace(options, **keywords)
     design, snapshot = design_of(snapshot, options), as_assigned(snapshot, options)
     return checked.plan_checked(
         snapshot, design, options, scenario=scenario, on_round=on_round, side_by_side=side_by_side
@@ -78,7 +78,9 @@ def case_of(snapshot: Snapshot, options: PlanOptions, scenario: Scenario) -> Cas
         KeyError: no such design.
         ScenarioError: the scenario does not fit the group.
     """
-    return Case.of(as_assigned(snapshot, options), design_of(snapshot, options), options.of_one_play(), scenario)
+    return Case.from_snapshot(
+        as_assigned(snapshot, options), design_of(snapshot, options), options.of_one_play(), scenario
+    )
 
 
 def as_assigned(snapshot: Snapshot, options: PlanOptions) -> Snapshot:
@@ -97,8 +99,8 @@ def design_of(snapshot: Snapshot, options: PlanOptions) -> Design:
     name = _usual(snapshot) if options.design is None else options.design
     design = DESIGNS[name]
     if name not in fitting:
-        what = f"a {snapshot.group_protocol} group cannot be planned by --design {name}"
-        raise UsageError(what, fix=f"use {' or '.join(fitting)}")
+        message = f"a {snapshot.group_protocol} group cannot be planned by --design {name}"
+        raise UsageError(message, fix=f"use {' or '.join(fitting)}")
     return design(options).fitted_to(snapshot)
 
 
@@ -106,8 +108,8 @@ def _usual(snapshot: Snapshot) -> str:
     """Return the design that the group coordinates by: of Connect there are two, and workers name theirs."""
     usual = OF_GROUP_PROTOCOL[snapshot.group_protocol][0]
     consumers = (consumer for instance in snapshot.state.group.instances for consumer in instance.consumers)
-    named = next(consumers).protocols if usual == "connect" else ()
-    return "connect-eager" if named == ("eager",) else usual
+    protocols = next(consumers).protocols if usual == "connect" else ()
+    return "connect-eager" if protocols == ("eager",) else usual
 
 
 def assign_once(snapshot: Snapshot, *, assignor: str = "high-availability") -> Assignment:

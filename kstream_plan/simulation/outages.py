@@ -1,4 +1,4 @@
-"""Restarts that leave more than one instance's tasks standing still at once, and with what they would not."""
+"""Restarts that pause tasks of more than one instance at once, and what helps against that."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OUTAGE = "outage"
 _TO_MS = 1_000
 _MOST_TIME_OUTS = 4
 
-#: Plays another scenario on the same group.
+#: Simulates another scenario on the same group.
 Play = Callable[[Scenario], Plan]
 
 
@@ -29,9 +29,9 @@ def outage_note(plan: Plan, scenario: Scenario, play: Play) -> Note | None:
     at_once = standing_still(plan, bounces[0].at_ms)
     if not at_once:
         return None
-    found = list(_without(plan, scenario, play))
-    helps = f"not with {', or '.join(found)} (simulated)"
-    if not found:
+    remedies = list(_helpful_changes(plan, scenario, play))
+    helps = f"not with {', or '.join(remedies)} (simulated)"
+    if not remedies:
         helps = "with every simulated alternative too, or tasks may start cold"
     message = f"{at_once:,} of {len(plan.group.tasks):,} tasks pause at the same time during restarts; {helps}"
     return Note(OUTAGE, message)
@@ -61,7 +61,7 @@ def standing_still(result: Plan | PlayedSoFar, from_ms: int) -> int:
     edges = []
     for task_id, since_ms, to_ms in result.pauses:
         if counts(since_ms, to_ms):
-            owner = owners.before(since_ms, result.group.task_index[task_id])
+            owner = owners.owner_before(since_ms, result.group.task_index[task_id])
             edges += [(to_ms, -1, owner), (since_ms, 1, owner)]
     still: Counter[int] = Counter()
     most = 0
@@ -75,46 +75,48 @@ def standing_still(result: Plan | PlayedSoFar, from_ms: int) -> int:
 
 
 class _Owners:
-    """Which instance runs a task, by time."""
+    """The owners of tasks, by time."""
 
     def __init__(self, result: Plan | PlayedSoFar) -> None:
-        self._made = result
+        self._result = result
         self._ends_ms = [rnd.ends_ms for rnd in result.rounds]
-        self._found: dict[int, dict[int, int]] = {}
+        self._owners_by_rounds: dict[int, dict[int, int]] = {}
 
-    def before(self, at_ms: int, task: int) -> int:
+    def owner_before(self, at_ms: int, task: int) -> int:
         """Return the instance that ran the task before something stopped it then.
 
-        Below 0: nobody did; it stands for the instance that runs it next.
+        Below 0: it was unassigned; this stands for the instance that runs it next.
         """
         place = bisect_left(self._ends_ms, at_ms)
-        owner = self._after(place).get(task)
+        owner = self._owners_after(place).get(task)
         return -1 - self._next(place, task) if owner is None else owner
 
     def _next(self, rounds: int, task: int) -> int:
         """Return the instance that runs a task first after so many rounds."""
-        later = (self._after(after).get(task) for after in range(rounds + 1, len(self._ends_ms) + 1))
+        later = (self._owners_after(number).get(task) for number in range(rounds + 1, len(self._ends_ms) + 1))
         return next((owner for owner in later if owner is not None), 0)
 
-    def _after(self, rounds: int) -> Mapping[int, int]:
-        if rounds not in self._found:
-            held = self._made.rounds[rounds - 1].assigned if rounds else self._made.initial
-            group = self._made.group
-            self._found[rounds] = {
-                task: group.instance_of[consumer] for consumer, holding in enumerate(held) for task in holding.active
+    def _owners_after(self, rounds: int) -> Mapping[int, int]:
+        if rounds not in self._owners_by_rounds:
+            holdings = self._result.rounds[rounds - 1].assigned if rounds else self._result.initial
+            group = self._result.group
+            self._owners_by_rounds[rounds] = {
+                task: group.instance_of[consumer]
+                for consumer, holding in enumerate(holdings)
+                for task in holding.active
             }
-        return self._found[rounds]
+        return self._owners_by_rounds[rounds]
 
 
-def _without(plan: Plan, scenario: Scenario, play: Play) -> Iterator[str]:
+def _helpful_changes(plan: Plan, scenario: Scenario, play: Play) -> Iterator[str]:
     pause_ms = _least_pause_ms(plan, scenario, play)
     if pause_ms is not None:
         yield f"pause: {moment(pause_ms)}"
     surges = any(isinstance(event, Bounce) and event.surge for event in scenario.events)
-    for name, changed in (("static: true", {"static": True}), ("leave: true", {"leaves": True})):
-        if surges and "static" in changed:  # new instances take nobody's place
+    for name, changes in (("static: true", {"static": True}), ("leave: true", {"leaves": True})):
+        if surges and "static" in changes:  # new instances take nobody's place
             continue
-        if _helps(play(_with_bounces(scenario, **changed)), plan, scenario):
+        if _helps(play(_with_bounces(scenario, **changes)), plan, scenario):
             yield name
 
 
@@ -134,11 +136,13 @@ def _least_pause_ms(plan: Plan, scenario: Scenario, play: Play) -> int | None:
     return high
 
 
-def _helps(other: Plan, plan: Plan, scenario: Scenario) -> bool:
+def _helps(other_plan: Plan, plan: Plan, scenario: Scenario) -> bool:
     """Tell whether another way has no outage, and does not pay for that with cold starts."""
-    likely = other.summary.cold_handovers <= plan.summary.cold_handovers
+    likely = other_plan.summary.cold_handovers <= plan.summary.cold_handovers
     return (
-        not _is_outage(other, scenario) and likely and other.ends("cold_handovers")[1] <= plan.ends("cold_handovers")[1]
+        not _is_outage(other_plan, scenario)
+        and likely
+        and other_plan.ends("cold_handovers")[1] <= plan.ends("cold_handovers")[1]
     )
 
 
@@ -147,6 +151,6 @@ def _is_outage(plan: Plan, scenario: Scenario) -> bool:
     return standing_still(plan, first.at_ms) > 0
 
 
-def _with_bounces(scenario: Scenario, **changed: int) -> Scenario:
-    events = (replace(event, **changed) if isinstance(event, Bounce) else event for event in scenario.events)  # type: ignore[arg-type]
+def _with_bounces(scenario: Scenario, **changes: int) -> Scenario:
+    events = (replace(event, **changes) if isinstance(event, Bounce) else event for event in scenario.events)  # type: ignore[arg-type]
     return replace(scenario, events=tuple(events))

@@ -1,4 +1,4 @@
-"""Plays that do not hang on one another, in several processes at once."""
+"""Independent simulations, in several processes at once."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from kstream_plan.snapshots.spark.signals import signals_afterwards
 _Played = TypeVar("_Played")
 
 
-def _read_only(item: dict[Any, Any]) -> MappingProxyType[Any, Any]:
-    return MappingProxyType(item)
+def _read_only(mapping: dict[Any, Any]) -> MappingProxyType[Any, Any]:
+    return MappingProxyType(mapping)
 
 
 # What comes of a process is pickled, read-only mappings too.
-copyreg.pickle(MappingProxyType, lambda item: (_read_only, (dict(item),)))
+copyreg.pickle(MappingProxyType, lambda mapping: (_read_only, (dict(mapping),)))
 
 
 def processors() -> int:
@@ -38,144 +38,146 @@ def processors() -> int:
 
 
 def in_processes(play: Callable[[int], _Played], number: int, workers: int) -> Iterator[_Played]:
-    """Yield what comes of 0 to ``number`` - 1 in their order, played by so many processes, of which this is one."""
+    """Yield the outcomes of 0 to ``number`` - 1 in their order, simulated by so many processes, this one included."""
     with SideBySide(workers) as side_by_side:
-        yield from side_by_side.each(play, number)
+        yield from side_by_side.run_each(play, number)
 
 
 class SideBySide(AbstractContextManager["SideBySide"]):
-    """Plays side by side, in so many processes, of which this is one: all of it can be pickled.
+    """Runs simulations side by side, in so many processes, this one included: all of them can be pickled.
 
-    The others are started when there is something for them, and end with the context, and with them what was begun and
-    nobody asked for. If one of them is killed, as it is where there is too little memory, the rest is played here.
+    The others are started when there is something for them, and end with the context, and with them simulations that
+    were begun in vain. If one of them is killed, as with too little memory, the rest is simulated here.
     """
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
-        self._begun: list[_Begun] = []
-        self._others: _Others | None = None
+        self._batches: list[_Batch] = []
+        self._processes: _OtherProcesses | None = None
 
     def begin(self, plays: Sequence[Callable[[], Any]], *, surely: bool = False) -> None:
-        """Begin with plays of which those that are equal will perhaps, or ``surely``, be asked for.
+        """Begin simulations; equal ones will perhaps, or ``surely``, be asked for.
 
-        The other processes take one after the other; what they have not taken until then is played here as well.
+        The other processes take one after the other; what they have not taken until then is simulated here as well.
         """
         if self._workers > 1 and plays:
-            shared = self._share(partial(_one_of, tuple(plays)), len(plays), others=min(self._workers - 1, len(plays)))
-            self._begun.append(_Begun(plays, shared, surely))
+            shared_plays = self._share(
+                partial(_one_of, tuple(plays)), len(plays), process_count=min(self._workers - 1, len(plays))
+            )
+            self._batches.append(_Batch(plays, shared_plays, surely))
 
     def __call__(self, plays: Sequence[Callable[[], _Played]]) -> Sequence[_Played]:
-        """Return what comes of each of these plays."""
-        begun = [next((item for item in self._begun if play in item.plays), None) for play in plays]
-        if plays and not any(begun) and self._plays_in_vain:
+        """Return the outcome of each of these simulations."""
+        batches = [next((batch for batch in self._batches if play in batch.plays), None) for play in plays]
+        if plays and not any(batches) and self._plays_in_vain:
             self._end()  # it would be in the way
-        rest = [play for play, item in zip(plays, begun, strict=True) if item is None]
-        come = iter([*self.each(partial(_one_of, tuple(rest)), len(rest))])
+        rest = [play for play, batch in zip(plays, batches, strict=True) if batch is None]
+        outcomes = iter([*self.run_each(partial(_one_of, tuple(rest)), len(rest))])
         return [
-            next(come) if item is None else item.shared.come(item.plays.index(play))
-            for play, item in zip(plays, begun, strict=True)
+            next(outcomes) if batch is None else batch.shared_plays.outcome(batch.plays.index(play))
+            for play, batch in zip(plays, batches, strict=True)
         ]
 
-    def each(self, play: Callable[[int], _Played], number: int) -> Iterator[_Played]:
-        """Yield what comes of 0 to ``number`` - 1 in their order; who asks for no more of it ends the others."""
+    def run_each(self, play: Callable[[int], _Played], number: int) -> Iterator[_Played]:
+        """Yield the outcomes of 0 to ``number`` - 1 in their order; the end of the iteration ends the processes."""
         if self._workers < 2 or number < 2:
             yield from map(play, range(number))
             return
         try:
-            shared = self._share(play, number, others=min(self._workers, number) - 1)
+            shared_plays = self._share(play, number, process_count=min(self._workers, number) - 1)
             for place in range(number):
-                yield shared.come(place)
-                del shared.found[place]
+                yield shared_plays.outcome(place)
+                del shared_plays.futures[place]
         except BaseException:
             self._end()
             raise
 
-    def _share(self, play: Callable[[int], _Played], number: int, others: int) -> _Shared[_Played]:
-        """Have so many of the other processes begin with the plays, and take one after the other."""
-        if self._others is None:
-            self._others = _Others(self._workers - 1)
-        shared = _Shared(play, self._others.submitter(play), number)
-        for _ in range(others):
-            shared.feed()
-        return shared
+    def _share(self, play: Callable[[int], _Played], number: int, process_count: int) -> _SharedPlays[_Played]:
+        """Have so many of the other processes begin with the simulations, and take one after the other."""
+        if self._processes is None:
+            self._processes = _OtherProcesses(self._workers - 1)
+        shared_plays = _SharedPlays(play, self._processes.submitter(play), number)
+        for _ in range(process_count):
+            shared_plays.feed()
+        return shared_plays
 
     @property
     def _plays_in_vain(self) -> bool:
-        """Whether others still play what nobody may want, and nothing beside."""
-        under_way = [item for item in self._begun if item.shared.is_under_way]
-        return bool(under_way) and not any(item.surely for item in under_way)
+        """Whether other processes are busy with simulations that may not be needed, and with nothing else."""
+        under_way = [batch for batch in self._batches if batch.shared_plays.is_under_way]
+        return bool(under_way) and not any(batch.surely for batch in under_way)
 
     def _end(self) -> None:
-        if self._others is not None:
-            self._others.end()
-            self._others = None
+        if self._processes is not None:
+            self._processes.end()
+            self._processes = None
 
     def __exit__(self, *_raised: object) -> None:
         self._end()
 
 
-class _Shared(Generic[_Played]):
-    """So many plays that other processes take one after the other, and this one whenever it waits for one of them."""
+class _SharedPlays(Generic[_Played]):
+    """Simulations that other processes take one after the other, and this one whenever it waits for one of them."""
 
     def __init__(
         self, play: Callable[[int], _Played], submit: Callable[[int], Future[_Played] | None], number: int
     ) -> None:
-        #: ``None``: no other process is there to play it
-        self.found: dict[int, Future[_Played] | None] = {}
+        #: ``None``: there is no other process to simulate it
+        self.futures: dict[int, Future[_Played] | None] = {}
         self._play = play
         self._submit = submit
-        self._left = iter(range(number))
+        self._remaining = iter(range(number))
         self._one_takes = threading.Lock()
 
     def feed(self) -> None:
-        """Have another process play the next one that is left, and then the next."""
+        """Have another process simulate the next one that is left, and then the next."""
         with self._one_takes:
-            place = next(self._left, None)
+            place = next(self._remaining, None)
             if place is None:
                 return
-            found = self.found[place] = self._submit(place)
-        if found is not None:
-            found.add_done_callback(self._feed_on)
+            future = self.futures[place] = self._submit(place)
+        if future is not None:
+            future.add_done_callback(self._feed_on)
 
     def _feed_on(self, plan: Future[_Played]) -> None:
-        # from Python 3.12 on, who ends a broken pool holds what it takes to ask it for more
+        # since 3.12 this runs with the lock of a broken pool held, which submitting would wait for
         if not isinstance(plan.exception(), BrokenProcessPool):
-            with suppress(RuntimeError):  # the pool is shut down meanwhile, for nobody wants more
+            with suppress(RuntimeError):  # the pool is shut down meanwhile
                 self.feed()
 
-    def come(self, place: int) -> _Played:
-        """Return what comes of one; as long as another process plays it, those that are left are played here."""
-        while not self._has_come(place) and (mine := self._next_left()) is not None:
-            self.found[mine] = _played_here(self._play, mine)
-        return _come(self.found.get(place), partial(self._play, place))
+    def outcome(self, place: int) -> _Played:
+        """Return the outcome of one; while another process simulates it, those that are left are simulated here."""
+        while not self._has_come(place) and (own_place := self._next_left()) is not None:
+            self.futures[own_place] = _played_here(self._play, own_place)
+        return _outcome(self.futures.get(place), partial(self._play, place))
 
     def _next_left(self) -> int | None:
         with self._one_takes:
-            return next(self._left, None)
+            return next(self._remaining, None)
 
     def _has_come(self, place: int) -> bool:
-        return place in self.found and ((found := self.found[place]) is None or found.done())
+        return place in self.futures and ((future := self.futures[place]) is None or future.done())
 
     @property
     def is_under_way(self) -> bool:
-        """Whether another process plays one of them, or has it before it."""
-        return any(found is not None and not found.done() for found in [*self.found.values()])
+        """Whether another process simulates one of them, or has it queued."""
+        return any(future is not None and not future.done() for future in [*self.futures.values()])
 
 
-class _Begun(NamedTuple):
-    """Plays that were begun with; ``surely``: they will be asked for."""
+class _Batch(NamedTuple):
+    """Simulations that were begun; ``surely``: they will be asked for."""
 
     plays: Sequence[Callable[[], Any]]
-    shared: _Shared[Any]
+    shared_plays: _SharedPlays[Any]
     surely: bool
 
 
-class _Others:
-    """Other processes, which read what to play from files: who tells much to one that has ended waits for ever."""
+class _OtherProcesses:
+    """Other processes, which read simulations from files: a large message to an ended one would block for ever."""
 
     def __init__(self, number: int) -> None:
-        self._before = set(multiprocessing.active_children())
-        self._asked: list[Future[Any]] = []
+        self._earlier_children = set(multiprocessing.active_children())
+        self._futures: list[Future[Any]] = []
         self._works = count()
         self._open = ExitStack()
         folder = TemporaryDirectory(prefix="kstream-plan-", ignore_cleanup_errors=True)
@@ -186,7 +188,7 @@ class _Others:
             self._pool = self._open.enter_context(ProcessPoolExecutor(number, context, initializer=_set_up))
 
     def submitter(self, play: Callable[[int], _Played]) -> Callable[[int], Future[_Played] | None]:
-        """Return a function that has one of them play one of these; it returns ``None`` if the pool is broken."""
+        """Return a function that has one of them simulate one of these; it returns ``None`` if the pool is broken."""
         work = Path(self._folder, f"{next(self._works)}.pickle")
         work.write_bytes(pickle.dumps(play))
         return partial(self._submit, work)
@@ -194,32 +196,32 @@ class _Others:
     def _submit(self, work: Path, place: int) -> Future[Any] | None:
         # OSError: one that is being started while that is noticed finds what it was to hear of closed already
         with _uninterrupted(), suppress(BrokenProcessPool, OSError):
-            found = self._pool.submit(_played, work, place)
-            self._asked = [*(one for one in self._asked if not one.done()), found]
-            return found
+            future = self._pool.submit(_run, work, place)
+            self._futures = [*(pending for pending in self._futures if not pending.done()), future]
+            return future
         return None
 
     def end(self) -> None:
-        """End the processes; what they still play nobody wants any more, and it may take minutes."""
-        if not all(found.done() for found in self._asked):
-            for worker in set(multiprocessing.active_children()).difference(self._before):
-                worker.kill()  # the command line's own answer to a termination would be taken for what comes of a play
+        """End the processes; what they still simulate is not needed any more, and may take minutes."""
+        if not all(future.done() for future in self._futures):
+            for worker in set(multiprocessing.active_children()).difference(self._earlier_children):
+                worker.kill()  # the command line's own answer to a termination would be taken for an outcome
         self._open.close()
 
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Let signals wait: they would leave processes behind that nobody knows of yet.
+    """Let signals wait: they would leave processes behind that are not registered yet.
 
-    Processes that are started meanwhile never get interrupts, for who has started them ends them, and terminations only
-    once they are set up.
+    Processes that are started meanwhile never get interrupts, for their parent ends them, and terminations only once
+    they are set up.
     """
     with signals_afterwards():
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+        previous_mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
         try:
             yield
         finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            signal.pthread_sigmask(signal.SIG_SETMASK, previous_mask)
 
 
 def _set_up() -> None:
@@ -228,37 +230,37 @@ def _set_up() -> None:
 
 
 def _end_with_parent() -> None:
-    """End this worker when nobody waits for it any more: it would wait for work for ever."""
+    """End this worker with its parent: it would wait for work for ever."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
     os._exit(1)
 
 
-@lru_cache(maxsize=2)  # what is surely asked for later is played beside
+@lru_cache(maxsize=2)  # what is surely asked for later is simulated beside
 def _read(work: Path) -> Callable[[int], Any]:
     play: Callable[[int], Any] = pickle.loads(work.read_bytes())
     return play
 
 
-def _played(work: Path, number: int) -> Any:
+def _run(work: Path, number: int) -> Any:
     return _read(work)(number)
 
 
 def _played_here(play: Callable[[int], _Played], number: int) -> Future[_Played]:
-    """Play one; what it raises is raised when it is asked for, which is in order."""
-    found = Future[_Played]()
+    """Simulate one; what it raises is raised when it is asked for, which is in order."""
+    future = Future[_Played]()
     try:
-        found.set_result(play(number))
+        future.set_result(play(number))
     except Exception as error:
-        found.set_exception(error)
-    return found
+        future.set_exception(error)
+    return future
 
 
-def _come(found: Future[_Played] | None, play: Callable[[], _Played]) -> _Played:
-    """Return what came of a play; it is played here if who was to play it has ended."""
+def _outcome(future: Future[_Played] | None, play: Callable[[], _Played]) -> _Played:
+    """Return the outcome of a simulation; it is simulated here if its process has ended."""
     try:
-        return play() if found is None else found.result()
+        return play() if future is None else future.result()
     except BrokenProcessPool:
         return play()
 

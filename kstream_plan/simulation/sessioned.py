@@ -19,7 +19,7 @@ from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import Range
 from kstream_plan.simulation.draws import usual_number
-from kstream_plan.simulation.new_ids import drawn, is_random
+from kstream_plan.simulation.new_ids import is_random, with_random_ids
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.sessioned_answer import Protocol, SessionedUpgrade, UpgradeFigures, UpgradeRow, What
 
@@ -34,7 +34,7 @@ _DESIGNS: dict[Protocol, str] = {"eager": "connect-eager", "compatible": "connec
 class _Played(NamedTuple):
     """One draw of one thing."""
 
-    settled: bool
+    settles: bool
     rebalances: int
     still_ms: Counter[WorkId]
     at_once: int
@@ -47,9 +47,9 @@ def to_sessioned(
     add: int = 2,
     restart_ms: int = 40_000,
     number_of_draws: int | None = None,
-    on_row: OnRow = lambda _done, _all: None,
+    on_row: OnRow = lambda _number, _total: None,
 ) -> SessionedUpgrade:
-    """Play how a Connect group gets to ``sessioned``, and of an eager one what happens then by either protocol.
+    """Simulate how a Connect group gets to ``sessioned``, and of an eager one what happens then by either protocol.
 
     Raises:
         UsageError: it is no Connect group, has one worker only, or is there already.
@@ -69,9 +69,9 @@ def to_sessioned(
     usual = max(1, min(_MOST_DRAWS, usual_number(group, snapshot.config) // rows_in_all)) if random else 1
     play = _Play(snapshot, protocol, restart_ms, pause_ms, number_of_draws or usual)
     rows = []
-    for done, row in enumerate(play.rows(events), start=1):
+    for row_count, row in enumerate(play.rows(events), start=1):
         rows.append(row)
-        on_row(done, rows_in_all)
+        on_row(row_count, rows_in_all)
     return SessionedUpgrade(
         snapshot=snapshot,
         protocol=protocol,
@@ -90,46 +90,46 @@ def to_sessioned(
 def _protocol_of(snapshot: Snapshot) -> Protocol:
     group = snapshot.state.group
     if snapshot.group_protocol != "connect":
-        what = f"it is a {snapshot.group_protocol} group, and sessioned is a protocol of Kafka Connect"
-        raise UsageError(what, where=group.application_id, fix="give a snapshot of a Connect group")
+        message = f"it is a {snapshot.group_protocol} group, and sessioned is a protocol of Kafka Connect"
+        raise UsageError(message, where=group.application_id, fix="give a snapshot of a Connect group")
     protocols = {name for instance in group.instances for consumer in instance.consumers for name in consumer.protocols}
     if protocols not in ({"eager"}, {"compatible"}):
-        what = "it is sessioned already, by its connect_protocol in the snapshot or, without one, by default"
+        message = "it is sessioned already, by its connect_protocol in the snapshot or, without one, by default"
         fix = (
             "if the workers set connect.protocol, pass it to snapshot by --connect-config; else there is nothing to do"
         )
-        raise UsageError(what, where=group.application_id, fix=fix)
+        raise UsageError(message, where=group.application_id, fix=fix)
     if len(group.instances) < 2:
-        what = "it has one worker: while that restarts nothing runs, whatever the protocol"
+        message = "it has one worker: while that restarts nothing runs, whatever the protocol"
         fix = "take connect.protocol out of its configuration, or set it to sessioned, and restart it"
-        raise UsageError(what, where=group.application_id, fix=fix)
+        raise UsageError(message, where=group.application_id, fix=fix)
     return "eager" if protocols == {"eager"} else "compatible"
 
 
 def _busiest(snapshot: Snapshot, leader: str | None) -> str:
     """Return the member id of the worker that runs most, other than the leader; the first of several."""
-    group, held = snapshot.state.group, tuple(snapshot.state.holdings)
-    counts = {entry.process_id: len(held[place].active) for place, entry in enumerate(group.instances)}
+    group, holdings = snapshot.state.group, tuple(snapshot.state.holdings)
+    counts = {instance.process_id: len(holdings[place].active) for place, instance in enumerate(group.instances)}
     counts.pop(leader or "", None)
-    return max(counts, key=lambda item: counts[item])
+    return max(counts, key=lambda process_id: counts[process_id])
 
 
 def _events(add: int, restart_ms: int, worker: str, leader: str | None) -> dict[What, tuple[Event, ...]]:
-    def restarted(who: str) -> tuple[Event, ...]:
-        return Leave(at_ms=0, process_ids=(who,)), Return(at_ms=restart_ms, process_ids=(who,))
+    def restarted(process_id: str) -> tuple[Event, ...]:
+        return Leave(at_ms=0, process_ids=(process_id,)), Return(at_ms=restart_ms, process_ids=(process_id,))
 
-    found: dict[What, tuple[Event, ...]] = {
+    events: dict[What, tuple[Event, ...]] = {
         "join": (Join(at_ms=0, instances=tuple(NewInstance() for _ in range(add))),),
         "restart": restarted(worker),
     }
     if leader is not None:
-        found["restart-leader"] = restarted(leader)
-    found["crash"] = (Stop(at_ms=0, process_ids=(worker,), crash=True),)
-    return found
+        events["restart-leader"] = restarted(leader)
+    events["crash"] = (Stop(at_ms=0, process_ids=(worker,), crash=True),)
+    return events
 
 
 class _Play(NamedTuple):
-    """What is played; private to one upgrade."""
+    """The simulations of one upgrade; private to it."""
 
     snapshot: Snapshot
     protocol: Protocol
@@ -138,17 +138,19 @@ class _Play(NamedTuple):
     draws: int
 
     def rows(self, events: dict[What, tuple[Event, ...]]) -> Iterator[UpgradeRow]:
-        """Play everything."""
+        """Simulate everything."""
         change = self._from_eager if self.protocol == "eager" else self._from_compatible
         yield UpgradeRow("upgrade", self.protocol, _figures([change(draw) for draw in range(self.draws)]))
-        for what, happens in events.items():
+        for event_name, row_events in events.items():
             for protocol in (self.protocol, "sessioned"):
-                found = [self._told(self._plan(protocol, happens, draw)) for draw in range(self.draws)]
-                yield UpgradeRow(what, protocol, _figures(found))
+                draws = [self._draw_of(self._plan(protocol, row_events, draw)) for draw in range(self.draws)]
+                yield UpgradeRow(event_name, protocol, _figures(draws))
 
-    def _plan(self, protocol: Protocol, events: Iterable[Event], draw: int, item: Snapshot | None = None) -> Plan:
-        snapshot = item or self.snapshot
-        scenario = drawn(Scenario(events=tuple(events)), snapshot.state.group, draw)
+    def _plan(
+        self, protocol: Protocol, events: Iterable[Event], draw: int, other_snapshot: Snapshot | None = None
+    ) -> Plan:
+        snapshot = other_snapshot or self.snapshot
+        scenario = with_random_ids(Scenario(events=tuple(events)), snapshot.state.group, draw)
         return plan_checked(snapshot, _QUICK, scenario=scenario, design=_DESIGNS[protocol])
 
     def _names(self) -> tuple[str, ...]:
@@ -157,37 +159,37 @@ class _Play(NamedTuple):
     def _from_compatible(self, draw: int) -> _Played:
         """Restart all, one after the other: both protocols decide alike."""
         bounce = Bounce(at_ms=0, process_ids=self._names(), restart_ms=self.restart_ms, pause_ms=self.pause_ms)
-        return self._told(self._plan("compatible", [bounce], draw))
+        return self._draw_of(self._plan("compatible", [bounce], draw))
 
     def _from_eager(self, draw: int) -> _Played:
         """Restart all: the group is eager until the last one is back, and everything stops once more when it is."""
-        *others, last = self._names()
-        gone_ms = len(others) * (self.restart_ms + self.pause_ms)
-        bounce = Bounce(at_ms=0, process_ids=tuple(others), restart_ms=self.restart_ms, pause_ms=self.pause_ms)
-        back = Return(at_ms=gone_ms + self.restart_ms, process_ids=(last,))
-        whole = Scenario(events=(bounce, Leave(at_ms=gone_ms, process_ids=(last,)), back))
-        events = drawn(whole, self.snapshot.state.group, draw).events
+        *earlier, last = self._names()
+        gone_ms = len(earlier) * (self.restart_ms + self.pause_ms)
+        bounce = Bounce(at_ms=0, process_ids=tuple(earlier), restart_ms=self.restart_ms, pause_ms=self.pause_ms)
+        return_event = Return(at_ms=gone_ms + self.restart_ms, process_ids=(last,))
+        whole = Scenario(events=(bounce, Leave(at_ms=gone_ms, process_ids=(last,)), return_event))
+        events = with_random_ids(whole, self.snapshot.state.group, draw).events
         eager = plan_checked(self.snapshot, _QUICK, scenario=Scenario(events=events[:-1]), design="connect-eager")
-        returns = events[-1]
-        assert isinstance(returns, Return)
-        group, name = self.snapshot.state.group, (returns.new_process_ids or returns.process_ids)[0]
+        drawn_return = events[-1]
+        assert isinstance(drawn_return, Return)
+        group, name = self.snapshot.state.group, (drawn_return.new_process_ids or drawn_return.process_ids)[0]
         worker = renamed(group.instances[group.instance_index[last]], name)
         scenario = Scenario(events=(Join(at_ms=0, instances=(worker,)),))
         switched = plan_checked(_as_left(eager, self.snapshot), _QUICK, scenario=scenario, design="connect")
-        first, then = self._told(eager), self._told(switched)
+        first, second = self._draw_of(eager), self._draw_of(switched)
         heard_ms = self.snapshot.config.heartbeat_interval_ms
-        stopped = Counter({task.task_id: heard_ms for task in group.tasks})
+        pauses_ms = Counter({task.task_id: heard_ms for task in group.tasks})
         return _Played(
-            settled=first.settled and then.settled,
-            rebalances=first.rebalances + then.rebalances,
-            still_ms=first.still_ms + then.still_ms + stopped,
+            settles=first.settles and second.settles,
+            rebalances=first.rebalances + second.rebalances,
+            still_ms=first.still_ms + second.still_ms + pauses_ms,
             at_once=max(first.at_once, len(group.tasks)),
-            takes_ms=back.at_ms + then.takes_ms,
+            takes_ms=return_event.at_ms + second.takes_ms,
         )
 
-    def _told(self, plan: Plan) -> _Played:
+    def _draw_of(self, plan: Plan) -> _Played:
         return _Played(
-            settled=plan.verdict.kind == "settled",
+            settles=plan.verdict.kind == "settled",
             rebalances=plan.summary.rebalances,
             still_ms=Counter(plan.pauses.ms),
             at_once=plan.pauses.most_at_once,
@@ -197,25 +199,28 @@ class _Play(NamedTuple):
 
 def _as_left(eager: Plan, snapshot: Snapshot) -> Snapshot:
     """Return the workers that a plan by the eager protocol leaves, who remember nothing, with what each holds."""
-    before = snapshot.state.memory
-    assert isinstance(before, ConnectGroup)
-    items, held = _by_name(before.task_counts), tuple(eager.final)
+    old_cluster = snapshot.state.memory
+    assert isinstance(old_cluster, ConnectGroup)
+    items, eager_holdings = _by_name(old_cluster.task_counts), tuple(eager.final)
     place = {process_id: number for number, (process_id, _) in enumerate(eager.group.consumer_index)}
-    there = [process_id for process_id, _ in eager.members]
-    instances = [eager.group.instances[eager.group.instance_index[item]] for item in there]
-    names = [[str(eager.group.tasks[task].task_id) for task in held[place[item]].active] for item in there]
+    member_ids = [process_id for process_id, _ in eager.members]
+    instances = [eager.group.instances[eager.group.instance_index[member_id]] for member_id in member_ids]
+    names = [
+        [str(eager.group.tasks[task].task_id) for task in eager_holdings[place[member_id]].active]
+        for member_id in member_ids
+    ]
     generation = eager.rounds[-1].generation
     cluster = ConnectGroup(
-        task_counts=before.task_counts,
+        task_counts=old_cluster.task_counts,
         workers=tuple(
-            ConnectWorker(member_id=item, held=_items(items, runs), last_completed=generation)
-            for item, runs in zip(there, names, strict=True)
+            ConnectWorker(member_id=member_id, held=_items(items, runs), last_completed=generation)
+            for member_id, runs in zip(member_ids, names, strict=True)
         ),
-        leader=there[0],
+        leader=member_ids[0],
         generation=generation,
-        java=before.java,
+        java=old_cluster.java,
     )
-    group = Group.of(eager.group.application_id, work_of(before.task_counts), instances)
+    group = Group.of(eager.group.application_id, work_of(old_cluster.task_counts), instances)
     number = group.task_index_by_text
     holdings = tuple(Holding(tuple(sorted(number[name] for name in runs))) for runs in names)
     state = GroupState(
@@ -231,29 +236,29 @@ def _as_left(eager: Plan, snapshot: Snapshot) -> Snapshot:
 
 
 def _by_name(task_counts: Sequence[tuple[str, int]]) -> dict[str, str | tuple[str, int]]:
-    found = all_items(task_counts)
-    return dict(zip(found.names(), [*found.connectors, *found.tasks], strict=True))
+    items = all_items(task_counts)
+    return dict(zip(items.names(), [*items.connectors, *items.tasks], strict=True))
 
 
 def _items(by_name: dict[str, str | tuple[str, int]], names: Iterable[str]) -> ConnectItems:
-    found = [by_name[name] for name in names]
+    items = [by_name[name] for name in names]
     return ConnectItems(
-        tuple(item for item in found if isinstance(item, str)),
-        tuple(item for item in found if not isinstance(item, str)),
+        tuple(item for item in items if isinstance(item, str)),
+        tuple(item for item in items if not isinstance(item, str)),
     ).sorted()
 
 
-def _figures(found: Sequence[_Played]) -> UpgradeFigures:
-    def over(values: Iterable[int]) -> Range:
-        known = list(values)
-        return Range(statistics.median_low(known), min(known), max(known))
+def _figures(draws: Sequence[_Played]) -> UpgradeFigures:
+    def range_of(values: Iterable[int]) -> Range:
+        numbers = list(values)
+        return Range(statistics.median_low(numbers), min(numbers), max(numbers))
 
     return UpgradeFigures(
-        draws=len(found),
-        settled=sum(item.settled for item in found),
-        rebalances=over(item.rebalances for item in found),
-        at_once=max(item.at_once for item in found),
-        longest_ms=max(max(item.still_ms.values(), default=0) for item in found),
-        item_ms=over(sum(item.still_ms.values()) for item in found),
-        takes_ms=over(item.takes_ms for item in found),
+        draws=len(draws),
+        settled_draws=sum(draw.settles for draw in draws),
+        rebalances=range_of(draw.rebalances for draw in draws),
+        at_once=max(draw.at_once for draw in draws),
+        longest_ms=max(max(draw.still_ms.values(), default=0) for draw in draws),
+        item_ms=range_of(sum(draw.still_ms.values()) for draw in draws),
+        takes_ms=range_of(draw.takes_ms for draw in draws),
     )

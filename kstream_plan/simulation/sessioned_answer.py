@@ -1,4 +1,4 @@
-"""What is answered of the way to ``sessioned``: figures by either protocol, the steps, the remarks beside them."""
+"""The answer on the way to ``sessioned``: figures by either protocol, the steps, the remarks beside them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ Protocol: TypeAlias = Literal["eager", "compatible", "sessioned"]
 
 
 class UpgradeFigures(NamedTuple):
-    """What one thing that happens comes to, over all draws.
+    """The figures of one event, over all draws.
 
     ``at_once``: most connectors and tasks that stand still at the same time, ``longest_ms`` how long one does in all,
-    both of the worst draw; ``item_ms`` all of them together; ``takes_ms`` until nothing follows any more. ``settled``
-    of ``draws`` settle.
+    both of the worst draw; ``item_ms`` all of them together; ``takes_ms`` until nothing follows any more.
+    ``settled_draws`` of ``draws`` settle.
     """
 
     draws: int
-    settled: int
+    settled_draws: int
     rebalances: Range
     at_once: int
     longest_ms: int
@@ -35,7 +35,7 @@ class UpgradeFigures(NamedTuple):
 
 
 class UpgradeRow(NamedTuple):
-    """What happens, by which protocol (of the change: the one before it), and what that comes to."""
+    """One event, its protocol (of the change: the one before it), and its figures."""
 
     what: What
     protocol: Protocol

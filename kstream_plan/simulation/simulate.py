@@ -15,7 +15,7 @@ from kstream_plan.planner.plan import OnRound
 from kstream_plan.planner.side_by_side import SideBySide
 from kstream_plan.plans import Plan, Summary
 from kstream_plan.plans.simulated import Simulation, event_outcomes
-from kstream_plan.simulation import what_ifs as others
+from kstream_plan.simulation import what_ifs as trials
 from kstream_plan.simulation.draws import (
     OnDraw,
     at_once,
@@ -24,15 +24,15 @@ from kstream_plan.simulation.draws import (
     is_quick,
     one_draw,
     shown_draw,
-    together,
+    summarize_draws,
     usual_draws,
     work_of_one_ms,
 )
-from kstream_plan.simulation.new_ids import drawn, is_random
+from kstream_plan.simulation.new_ids import is_random, with_random_ids
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.outages import outage_note
 
-#: Where one play takes longer than that, few other settings are tried.
+#: If one simulation takes longer than that, few other settings are tried.
 _LONG_MS = 15_000
 
 
@@ -47,15 +47,15 @@ def simulate(
     what_ifs: bool = True,
     ranges_of_shown: bool = False,
     on_round: OnRound | None = None,
-    on_draw: OnDraw = lambda _done, _all: None,
-    **changed: Unpack[PlanKeywords],
+    on_draw: OnDraw = lambda _number, _total: None,
+    **keywords: Unpack[PlanKeywords],
 ) -> Simulation:
-    """Play ``scenario`` on the group of ``snapshot``.
+    """Simulate ``scenario`` on the group of ``snapshot``.
 
-    Where ids of new instances are not given they are drawn ``number_of_draws`` times (default: by the size of the
+    Ids of new instances that are not given are drawn ``number_of_draws`` times (default: by the size of the
     group, 200 at most), or until ``draws_within_ms`` is over, by so many ``workers`` (processes); the plan is the draw
     nearest to the medians. ``what_ifs``: simulate other settings as well. ``ranges_of_shown``: even without
-    ``long_ranges`` play what else may come of the draw that is shown, if that takes a few seconds. The ``options`` may
+    ``long_ranges`` simulate other outcomes of the draw that is shown, if that takes a few seconds. The ``options`` may
     be given one by one, too.
 
     Raises:
@@ -63,39 +63,39 @@ def simulate(
         PlanInvariantError: the plan contradicts itself, which is a defect of this tool.
     """
     group = snapshot.state.group
-    options = replace(options, **changed)
+    options = replace(options, **keywords)
     random = is_random(scenario, group)
     number = usual_draws(snapshot, options) if number_of_draws is None else number_of_draws
     with at_once(group, snapshot.config, workers, number if random else 1) as side_by_side:
         draw = partial(draws, side_by_side=side_by_side, within_ms=draws_within_ms, on_draw=on_draw)
         outcomes = draw(snapshot, scenario, options, number=number) if random and number > 1 else ()
-        found = together(outcomes) if outcomes else None
-        result = drawn(scenario, group, found.shown if found else 0)
-        play = partial(_under, snapshot, options, result)
-        if what_ifs and found is not None:
-            side_by_side.begin(_tries(outcomes[found.shown].summary, snapshot, play), surely=True)
+        all_draws = summarize_draws(outcomes) if outcomes else None
+        result = with_random_ids(scenario, group, all_draws.shown if all_draws else 0)
+        play = partial(_simulate_with, snapshot, options, result)
+        if what_ifs and all_draws is not None:
+            side_by_side.begin(_tries(outcomes[all_draws.shown].summary, snapshot, play), surely=True)
         begin = partial(plan_checked, snapshot, scenario=result, on_round=on_round, side_by_side=side_by_side)
         if ranges_of_shown and random and is_quick(snapshot, options):
             options = replace(options, long_ranges=True)
-        outcome, found = shown_draw(begin, options, found, outcomes) if found else (begin(options), None)
-        simulated = Simulation(
+        outcome, all_draws = shown_draw(begin, options, all_draws, outcomes) if all_draws else (begin(options), None)
+        simulation = Simulation(
             plan=outcome,
             scenario=result,
-            draws=one_draw(outcome) if random and found is None else found,
+            draws=one_draw(outcome) if random and all_draws is None else all_draws,
             events=event_outcomes(outcome, result),
             what_ifs=(),
         )
         if not what_ifs:
-            return simulated
-        return _with_what_ifs(simulated, snapshot, options, play, by_chance_ms(outcomes), side_by_side)
+            return simulation
+        return _with_what_ifs(simulation, snapshot, options, play, by_chance_ms(outcomes), side_by_side)
 
 
-def _tries(summary: Summary, snapshot: Snapshot, play: others.Play) -> Sequence[others.Try]:
+def _tries(summary: Summary, snapshot: Snapshot, play: trials.Play) -> Sequence[trials.Try]:
     """Return the other settings that will be tried of a plan with this summary, if groups of this kind have such."""
     group = snapshot.state.group
     if snapshot.group_protocol != "classic":
         return ()
-    return others.tries(summary, snapshot.config, len(group.stateful), play, long=_is_long(snapshot))
+    return trials.tries(summary, snapshot.config, len(group.stateful), play, long=_is_long(snapshot))
 
 
 def _is_long(snapshot: Snapshot) -> bool:
@@ -106,28 +106,28 @@ def _with_what_ifs(
     simulation: Simulation,
     snapshot: Snapshot,
     options: PlanOptions,
-    play: others.Play,
+    play: trials.Play,
     chance_ms: int,
     side_by_side: SideBySide,
 ) -> Simulation:
     """Add what other settings lead to, as far as groups of this kind have such."""
     result = simulation.plan
     if result.is_of_workers:
-        return replace(simulation, what_ifs=others.shorter_delays(result, play))
+        return replace(simulation, what_ifs=trials.shorter_delays(result, play))
     if snapshot.group_protocol != "classic":
         return simulation
 
-    def play_other(other: Scenario) -> Plan:
-        return plan_checked(snapshot, options, scenario=other, bounds=False, floor=False, ranges=False)
+    def play_other(other_scenario: Scenario) -> Plan:
+        return plan_checked(snapshot, options, scenario=other_scenario, bounds=False, floor=False, ranges=False)
 
     note = outage_note(result, simulation.scenario, play_other)
     if note is not None:
         result = replace(result, warnings=(note, *result.warnings))
-    what_ifs = others.what_ifs(result, play, chance_ms, long=_is_long(snapshot), side_by_side=side_by_side)
-    return replace(simulation, plan=result, what_ifs=what_ifs, cure=others.cure(result, play))
+    what_ifs = trials.what_ifs(result, play, chance_ms, long=_is_long(snapshot), side_by_side=side_by_side)
+    return replace(simulation, plan=result, what_ifs=what_ifs, cure=trials.cure(result, play))
 
 
-def _under(snapshot: Snapshot, options: PlanOptions, scenario: Scenario, config: AssignmentConfig) -> Plan:
-    """Play it with other settings, and what else may come of it where that does not take long."""
-    once = replace(options.of_one_play(), ranges=options.ranges, long_ranges=False)
-    return plan_checked(replace(snapshot, config=config), once, scenario=scenario)
+def _simulate_with(snapshot: Snapshot, options: PlanOptions, scenario: Scenario, config: AssignmentConfig) -> Plan:
+    """Simulate it with other settings, and other outcomes if that does not take long."""
+    variant_options = replace(options.of_one_play(), ranges=options.ranges, long_ranges=False)
+    return plan_checked(replace(snapshot, config=config), variant_options, scenario=scenario)

@@ -25,29 +25,31 @@ def check_tasks(group: Group) -> None:
     of_each: dict[str, list[tuple[int, bool]]] = {}
     for task in group.tasks:
         if getattr(task.task_id, "topology_name", None) is not None:
-            what = f"{task.task_id} is of a named topology, and streams groups have none"
-            raise UsageError(what, where=group.application_id, fix="the application cannot switch as it is")
+            message = f"{task.task_id} is of a named topology, and streams groups have none"
+            raise UsageError(message, where=group.application_id, fix="the application cannot switch as it is")
         of_each.setdefault(task.task_id.group, []).append((getattr(task.task_id, "partition", 0), task.stateful))
     for subtopology, tasks in of_each.items():
         if [partition for partition, _ in tasks] != list(range(len(tasks))):
-            what = f"not all tasks of subtopology {subtopology} are in the snapshot, and the broker assigns all of them"
-            raise UsageError(what, where=group.application_id, fix="give a snapshot with all of them")
+            message = (
+                f"not all tasks of subtopology {subtopology} are in the snapshot, and the broker assigns all of them"
+            )
+            raise UsageError(message, where=group.application_id, fix="give a snapshot with all of them")
         if len({stateful for _, stateful in tasks}) > 1:
-            what = f"some tasks of subtopology {subtopology} are stateful, some not"
-            raise UsageError(what, where=group.application_id, fix="declare all of them stateful, or none")
+            message = f"some tasks of subtopology {subtopology} are stateful, some not"
+            raise UsageError(message, where=group.application_id, fix="declare all of them stateful, or none")
 
 
 def starting(snapshot: Snapshot, broker_version: str, standbys: int, draw: int) -> Snapshot:
-    """Return the group as everybody starts anew at such a broker: nobody is a member yet, the disks are as they are.
+    """Return the group as all start anew at such a broker: there are no members yet, the disks are as they are.
 
     Member ids are random at every start: they are drawn here, from the application's id and the number of the draw.
     Settings of the group are the defaults of brokers, but for ``standbys``. Of stores in memory nothing is left.
     """
     state = snapshot.state
-    copies = [[] if snapshot.stores == "in-memory" else list(item) for item in seated(state).copies]
-    left = tuple(
-        tuple(copy._replace(reporters=(), consumer=None, active=False, lost_at_ms=0) for copy in item)
-        for item in copies
+    copies = [[] if snapshot.stores == "in-memory" else list(task_copies) for task_copies in seated(state).copies]
+    left_over = tuple(
+        tuple(copy._replace(reporters=(), consumer=None, active=False, lost_at_ms=0) for copy in task_copies)
+        for task_copies in copies
     )
     group = _with_new_members(state.group, broker_version, draw)
     memory = BrokerGroup(
@@ -66,7 +68,7 @@ def starting(snapshot: Snapshot, broker_version: str, standbys: int, draw: int) 
             generation=1,
             at_ms=0,
             holdings=tuple(Holding() for _ in group.consumer_ids),
-            copies=left,
+            copies=left_over,
             leader=None,
             memory=memory,
         ),
@@ -75,14 +77,14 @@ def starting(snapshot: Snapshot, broker_version: str, standbys: int, draw: int) 
     )
 
 
-def running(started: Snapshot, holdings: Sequence[Holding]) -> Snapshot:
+def running(snapshot: Snapshot, holdings: Sequence[Holding]) -> Snapshot:
     """Return a streams group that was started once it is Stable and holds this, every copy caught up."""
-    group, memory = started.state.group, started.state.memory
+    group, memory = snapshot.state.group, snapshot.state.memory
     assert isinstance(memory, BrokerGroup)
     return replace(
-        started,
+        snapshot,
         state=replace(
-            started.state,
+            snapshot.state,
             holdings=tuple(holdings),
             copies=tuple(() for _ in group.tasks),
             memory=replace(memory, members=_members(group, holdings)),
@@ -90,16 +92,16 @@ def running(started: Snapshot, holdings: Sequence[Holding]) -> Snapshot:
     )
 
 
-def settled(snapshot: Snapshot, holdings: Sequence[Holding], standbys: int) -> Snapshot:
+def settled_classic(snapshot: Snapshot, holdings: Sequence[Holding], standbys: int) -> Snapshot:
     """Return the classic group that holds this, every copy caught up, with so many standbys asked for."""
     group = snapshot.state.group
     copies: list[list[Copy]] = [[] for _ in group.tasks]
-    for consumer, held in enumerate(holdings):
+    for consumer, holding in enumerate(holdings):
         instance = group.instance_of[consumer]
-        for task in held.active:
+        for task in holding.active:
             if group.stateful_flags[task]:
                 copies[task].append(Copy(instance, LATEST, (consumer,), 0, consumer, True))
-        for task in held.standby:
+        for task in holding.standby:
             copies[task].append(Copy(instance, 0, (consumer,), 0, consumer, False))
     state = replace(snapshot.state, holdings=tuple(holdings), copies=tuple(tuple(sorted(copy)) for copy in copies))
     config = replace(snapshot.config, num_standby_replicas=standbys)
@@ -124,10 +126,10 @@ def _with_new_members(old: Group, broker_version: str, draw: int) -> Group:
     seed = f"{old.application_id}/streams/{draw}".encode("utf-8", "surrogatepass")
     static = BROKER_VERSIONS[broker_version]
 
-    def member(consumer: int, known: Consumer) -> Consumer:
+    def member(consumer: int, old_consumer: Consumer) -> Consumer:
         bits = random.Random(seed + b"/%d" % consumer).getrandbits(128)
         text = base64.urlsafe_b64encode(bits.to_bytes(16, "big")).decode("ascii").rstrip("=")
-        return Consumer(consumer_id=text, group_instance_id=known.group_instance_id if static else None)
+        return Consumer(consumer_id=text, group_instance_id=old_consumer.group_instance_id if static else None)
 
     instances = [
         replace(instance, consumers=tuple(map(member, old.consumers_of[place], instance.consumers)))
@@ -136,9 +138,9 @@ def _with_new_members(old: Group, broker_version: str, draw: int) -> Group:
     return Group.of(old.application_id, list(old.tasks), instances)
 
 
-def _members(group: Group, held: Sequence[Holding]) -> tuple[BrokerMember, ...]:
+def _members(group: Group, holdings: Sequence[Holding]) -> tuple[BrokerMember, ...]:
     members, names = [], [str(task.task_id) for task in group.tasks]
-    for (process_id, member_id), holding in zip(group.consumer_index, held, strict=True):
+    for (process_id, member_id), holding in zip(group.consumer_index, holdings, strict=True):
         target = TaskNames(*(tuple(sorted(names[task] for task in role)) for role in (holding.active, holding.standby)))
         members.append(
             BrokerMember(
@@ -150,5 +152,5 @@ def _members(group: Group, held: Sequence[Holding]) -> tuple[BrokerMember, ...]:
 
 def _group_config(config: AssignmentConfig, standbys: int) -> AssignmentConfig:
     defaults = {field: default for field, default, _, _ in GROUP_SETTINGS.values()}
-    kept = {"state_cleanup_delay_ms": config.state_cleanup_delay_ms}
-    return replace(AssignmentConfig(), **defaults | kept | {"num_standby_replicas": standbys})  # type: ignore[arg-type]
+    kept_settings = {"state_cleanup_delay_ms": config.state_cleanup_delay_ms}
+    return replace(AssignmentConfig(), **defaults | kept_settings | {"num_standby_replicas": standbys})  # type: ignore[arg-type]

@@ -22,9 +22,9 @@ from kstream_plan.plans import HandOver, Plan, Promote
 from kstream_plan.plans.simulated import Range
 from kstream_plan.simulation.bounces import other_sides_ms
 from kstream_plan.simulation.draws import usual_number
-from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan_checked
-from kstream_plan.simulation.streams_twin import check_tasks, running, settled, starting
+from kstream_plan.simulation.streams_twin import check_tasks, running, settled_classic, starting
 from kstream_plan.simulation.switch_answer import Side, Switch, SwitchFigures, SwitchRow, What, WithoutEffect
 
 #: Called with how many plans are made, and of how many.
@@ -56,8 +56,8 @@ def with_given(snapshot: Snapshot, restore_rate: float | None, stores: Stores | 
     The rate is in records per second.
     """
     rate = snapshot.rates.restore_per_instance if restore_rate is None else restore_rate
-    given = {} if stores is None else {"stores": stores, "stores_from": "--set stores"}
-    return replace(snapshot, rates=replace(snapshot.rates, restore_per_instance=rate), **given)  # type: ignore[arg-type]
+    store_fields = {} if stores is None else {"stores": stores, "stores_from": "--set stores"}
+    return replace(snapshot, rates=replace(snapshot.rates, restore_per_instance=rate), **store_fields)  # type: ignore[arg-type]
 
 
 def switch(
@@ -67,9 +67,9 @@ def switch(
     add: int = 2,
     restart_ms: int = 40_000,
     number_of_draws: int | None = None,
-    on_plan: OnPlan = lambda _done, _all: None,
+    on_plan: OnPlan = lambda _number, _total: None,
 ) -> Switch:
-    """Play the switch of a classic group to a broker's release, and what happens, by either protocol.
+    """Simulate the switch of a classic group to a broker's release, and what happens, by either protocol.
 
     Both sides begin settled, every copy caught up, with 0, 1 and 2 standbys, as far as there are instances for them.
 
@@ -79,8 +79,8 @@ def switch(
     """
     group = snapshot.state.group
     if snapshot.group_protocol != "classic":
-        what = f"it is a {snapshot.group_protocol} group"
-        raise UsageError(what, where=group.application_id, fix="give a snapshot of a classic group")
+        message = f"it is a {snapshot.group_protocol} group"
+        raise UsageError(message, where=group.application_id, fix="give a snapshot of a classic group")
     if not group.instances:
         raise UsageError("it has no members", where=group.application_id, fix="give a snapshot of the running group")
     check_tasks(group)
@@ -89,21 +89,24 @@ def switch(
     draws = number_of_draws or usual
     instance = _busiest(snapshot)
     events: dict[What, Event] = {"join": Join(at_ms=0, instances=tuple(NewInstance() for _ in range(add)))}
-    if len(group.instances) > 1:  # else nobody is left to take over
+    if len(group.instances) > 1:  # else no instance is left to take over
         events["bounce"] = Bounce(at_ms=0, process_ids=(instance,), restart_ms=restart_ms)
         events["crash"] = Stop(at_ms=0, process_ids=(instance,), crash=True)
     away_ms = max(restart_ms, snapshot.config.session_timeout_ms)
     are_stores_unknown = snapshot.stores in (None, "mixed")
     snapshots = [snapshot, *([replace(snapshot, stores="in-memory")] if are_stores_unknown else [])]
-    plays = [_Play(each, broker_version, events, draws).rows(standbys) for each in snapshots]
+    plays = [_Play(variant, broker_version, events, draws).rows(standbys) for variant in snapshots]
     rows = []
-    for done, (played, *in_memory) in enumerate(zip(*plays, strict=True), start=1):
-        others = [*played.others, *chain.from_iterable((*each.plans, *each.others) for each in in_memory)]
-        is_switch = played.what == "switch"
-        figures = _figures(played.plans, others, away_ms if is_switch else 0, stood_still=is_switch)
-        rows.append(SwitchRow(played.what, played.standbys, played.side, figures))
-        on_plan(done, len(standbys) * (2 * len(events) + 1))
-    order = {what: place for place, what in enumerate(("switch", *events))}
+    for row_count, (likely, *in_memory) in enumerate(zip(*plays, strict=True), start=1):
+        other_plans = [
+            *likely.other_plans,
+            *chain.from_iterable((*outcome.plans, *outcome.other_plans) for outcome in in_memory),
+        ]
+        is_switch = likely.event_name == "switch"
+        figures = _figures(likely.plans, other_plans, away_ms if is_switch else 0, stood_still=is_switch)
+        rows.append(SwitchRow(likely.event_name, likely.standbys, likely.side, figures))
+        on_plan(row_count, len(standbys) * (2 * len(events) + 1))
+    order = {event_name: place for place, event_name in enumerate(("switch", *events))}
     return Switch(
         snapshot=snapshot,
         broker_version=broker_version,
@@ -112,7 +115,7 @@ def switch(
         away_ms=away_ms,
         instance=instance,
         standbys=snapshot.config.num_standby_replicas,
-        static_members=any(consumer.group_instance_id for one in group.instances for consumer in one.consumers),
+        static_members=any(consumer.group_instance_id for member in group.instances for consumer in member.consumers),
         without_effect=tuple(_without_effect(snapshot.config)),
         rows=tuple(sorted(rows, key=lambda row: (order[row.what], row.standbys, row.side))),
         draws=draws,
@@ -122,17 +125,17 @@ def switch(
 
 
 class _Played(NamedTuple):
-    """One thing that happens, by its plans, one for each draw; ``others``: what else may come of it."""
+    """One event, by its plans, one for each draw; ``other_plans``: its other outcomes."""
 
-    what: What
+    event_name: What
     standbys: int
     side: Side
     plans: Sequence[Plan]
-    others: Sequence[Plan] = ()
+    other_plans: Sequence[Plan] = ()
 
 
 class _Play(NamedTuple):
-    """What is played; private to one switch."""
+    """The simulations of one switch; private to it."""
 
     snapshot: Snapshot
     broker_version: str
@@ -140,40 +143,44 @@ class _Play(NamedTuple):
     draws: int
 
     def rows(self, standbys: Sequence[int]) -> Iterator[_Played]:
-        """Play everything; a restart close to the session time-out on either side of that."""
+        """Simulate everything; a restart close to the session time-out on either side of that."""
         for number in standbys:
             starts = [starting(self.snapshot, self.broker_version, number, draw) for draw in range(self.draws)]
-            started = [plan_checked(start, _QUICK, scenario=Scenario(events=())) for start in starts]
-            yield _Played("switch", number, "streams", started)
-            streams = [running(item, result.final) for item, result in zip(starts, started, strict=True)]
+            start_plans = [plan_checked(start, _QUICK, scenario=Scenario(events=())) for start in starts]
+            yield _Played("switch", number, "streams", start_plans)
+            streams = [running(snapshot, plan.final) for snapshot, plan in zip(starts, start_plans, strict=True)]
             classic = [self._settled_classic(number)] * self.draws
             sides: tuple[tuple[Side, Sequence[Snapshot]], ...] = (("classic", classic), ("streams", streams))
-            for what, event in self.events.items():
+            for event_name, event in self.events.items():
                 for side, groups in sides:
-                    others = [self._played(groups, other) for other in _otherwise(event, groups[0])]
-                    yield _Played(what, number, side, self._played(groups, event), list(chain.from_iterable(others)))
+                    other_plans = [
+                        self._simulate(groups, other_event) for other_event in _other_restarts(event, groups[0])
+                    ]
+                    yield _Played(
+                        event_name, number, side, self._simulate(groups, event), list(chain.from_iterable(other_plans))
+                    )
 
     def _settled_classic(self, standbys: int) -> Snapshot:
         config = replace(self.snapshot.config, num_standby_replicas=standbys)
         at_once = replace(self.snapshot, config=config, rates=Rates(restore_per_instance=inf))
-        return settled(self.snapshot, plan_checked(at_once, _QUICK).final, standbys)
+        return settled_classic(self.snapshot, plan_checked(at_once, _QUICK).final, standbys)
 
-    def _played(self, groups: Sequence[Snapshot], event: Event) -> list[Plan]:
-        """Play it once for each draw; without new instances a classic group does the same in each."""
-        found, scenario = list[Plan](), Scenario(events=(event,))
-        same = groups[0].group_protocol == "classic" and not isinstance(event, Join)
-        for draw, group in enumerate(groups[:1] if same else groups):
-            found.append(plan_checked(group, _QUICK, scenario=drawn(scenario, group.state.group, draw)))
-        return found
+    def _simulate(self, groups: Sequence[Snapshot], event: Event) -> list[Plan]:
+        """Simulate it once for each draw; without new instances a classic group does the same in each."""
+        plans, scenario = list[Plan](), Scenario(events=(event,))
+        is_same = groups[0].group_protocol == "classic" and not isinstance(event, Join)
+        for draw, group in enumerate(groups[:1] if is_same else groups):
+            plans.append(plan_checked(group, _QUICK, scenario=with_random_ids(scenario, group.state.group, draw)))
+        return plans
 
 
-def _otherwise(event: Event, snapshot: Snapshot) -> Iterator[Event]:
+def _other_restarts(event: Event, snapshot: Snapshot) -> Iterator[Event]:
     """Yield a restart on either side of the session time-out, where it may come out on either.
 
     Members of a streams group leave at once, unless they are static.
     """
     instances = snapshot.state.group.instances
-    waits = snapshot.group_protocol == "classic" or any(one.is_static for one in instances)
+    waits = snapshot.group_protocol == "classic" or any(instance.is_static for instance in instances)
     if isinstance(event, Bounce) and waits:
         for restart_ms in other_sides_ms(snapshot.config, event.restart_ms):
             yield replace(event, restart_ms=restart_ms)
@@ -181,33 +188,33 @@ def _otherwise(event: Event, snapshot: Snapshot) -> Iterator[Event]:
 
 def _busiest(snapshot: Snapshot) -> str:
     """Return the process id of the instance that runs most stateful tasks, the first of several."""
-    group, held = snapshot.state.group, tuple(snapshot.state.holdings)
-    counts = [sum(len(held[consumer].active) for consumer in consumers) for consumers in group.consumers_of]
+    group, holdings = snapshot.state.group, tuple(snapshot.state.holdings)
+    counts = [sum(len(holdings[consumer].active) for consumer in consumers) for consumers in group.consumers_of]
     return group.instances[counts.index(max(counts))].process_id
 
 
 def _figures(
-    plans: Sequence[Plan], others: Sequence[Plan] = (), away_ms: int = 0, *, stood_still: bool = False
+    plans: Sequence[Plan], other_plans: Sequence[Plan] = (), away_ms: int = 0, *, stood_still: bool = False
 ) -> SwitchFigures:
-    """Return what plans come to, with the ends of what ``others`` come to, which may happen as well.
+    """Return the figures of plans, with the ends of those of ``other_plans``, which may happen as well.
 
-    ``stood_still``: nobody has run anything for ``away_ms`` when they begin.
+    ``stood_still``: nothing has run for ``away_ms`` when they begin.
     """
-    every = [*plans, *others]
-    number, summaries = len(plans), [plan.summary for plan in every]
+    all_plans = [*plans, *other_plans]
+    number, summaries = len(plans), [plan.summary for plan in all_plans]
     least = [away_ms + summary.duration_ms for summary in summaries]
-    paused = least if stood_still else [plan.figure("max_paused_task_ms") or 0 for plan in every]
-    runs = [None if (by_ms := _runs_by_ms(plan)) is None else away_ms + by_ms for plan in every]
+    pauses_ms = least if stood_still else [plan.figure("max_paused_task_ms") or 0 for plan in all_plans]
+    runs = [None if (by_ms := _runs_by_ms(plan)) is None else away_ms + by_ms for plan in all_plans]
     return SwitchFigures(
         draws=number,
-        settled=sum(plan.verdict.kind == "settled" for plan in plans),
-        may_not_settle=any(plan.verdict.kind != "settled" for plan in others),
+        settled_draws=sum(plan.verdict.kind == "settled" for plan in plans),
+        may_not_settle=any(plan.verdict.kind != "settled" for plan in other_plans),
         rebalances=_range([summary.rebalances for summary in summaries], number),
         cold_handovers=_range([summary.cold_handovers for summary in summaries], number),
-        restored_records=_known([summary.restored_records for summary in summaries], number),
-        slowest_ms=_known([summary.max_cold_restore_ms for summary in summaries], number),
-        paused_ms=_range(paused, number),
-        runs_ms=_known(runs, number),
+        restored_records=_known_range([summary.restored_records for summary in summaries], number),
+        slowest_ms=_known_range([summary.max_cold_restore_ms for summary in summaries], number),
+        paused_ms=_range(pauses_ms, number),
+        runs_ms=_known_range(runs, number),
         at_least_ms=_range(least, number),
         at_least_is="least" if plans[0].design == "streams" else "likely",
     )
@@ -235,9 +242,9 @@ def _range(values: Sequence[int], draws: int) -> Range:
     return Range(statistics.median_low(values[:draws]), min(values), max(values))
 
 
-def _known(values: Sequence[int | None], draws: int) -> Range | None:
-    known = [value for value in values if value is not None]
-    return _range(known, draws) if len(known) == len(values) else None
+def _known_range(values: Sequence[int | None], draws: int) -> Range | None:
+    known_values = [value for value in values if value is not None]
+    return _range(known_values, draws) if len(known_values) == len(values) else None
 
 
 def _without_effect(config: AssignmentConfig) -> Iterator[WithoutEffect]:

@@ -1,4 +1,4 @@
-"""What is answered of the switch to a streams group: figures on either side, steps, and the remarks beside them."""
+"""The answer on the switch to a streams group: figures on either side, steps, and the remarks beside them."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _MOST_STANDBYS = GROUP_SETTINGS["streams_num_standby_replicas"][3]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwitchFigures:
-    """What one thing that happens comes to; of all draws the middle, the least and the most.
+    """The figures of one event; of all draws the middle, the least and the most.
 
     ``slowest_ms`` is how long the slowest task that starts cold restores before it runs, ``paused_ms`` how long a task
     stands still at most, restores not counted. ``runs_ms`` is when every task runs where it stays, restores included.
     ``None``: not known; ``at_least_ms`` is then the least of it, or what is likely if every copy has caught up at the
-    next probe, as ``at_least_is`` says. ``settled`` of ``draws`` settle. ``may_not_settle``: it does not if stores are
-    in memory, which is unknown, or on the other side of the session time-out.
+    next probe, as ``at_least_is`` says. ``settled_draws`` of ``draws`` settle. ``may_not_settle``: it does not if
+    stores are in memory, which is unknown, or on the other side of the session time-out.
     """
 
     draws: int
-    settled: int
+    settled_draws: int
     rebalances: Range
     cold_handovers: Range
     restored_records: Range | None
@@ -45,7 +45,7 @@ class SwitchFigures:
 
 
 class SwitchRow(NamedTuple):
-    """What happens, with so many standbys of each task, on one side, and what that comes to."""
+    """One event, with so many standbys of each task, on one side, and its figures."""
 
     what: What
     standbys: int
@@ -68,7 +68,7 @@ class WithoutEffect(NamedTuple):
 class Switch:
     """Whether to switch: what the switch takes, and what happens on either side.
 
-    ``away_ms`` is how long nobody runs before the instances start anew. ``instance`` (process id) is the one that is
+    ``away_ms`` is how long nothing runs before the instances start anew. ``instance`` (process id) is the one that is
     bounced and crashes: it runs most. ``static_members``: there are some. ``standbys``: so many are asked for now.
     """
 
@@ -106,8 +106,8 @@ class Switch:
         """Whether any event may start more tasks cold in a streams group than in the classic one."""
         cold = {(row.what, row.standbys, row.side): row.figures.cold_handovers for row in self.rows}
         return any(
-            is_colder(number, cold.get((what, standbys, "classic"), number))
-            for (what, standbys, side), number in cold.items()
+            is_colder(number, cold.get((event_name, standbys, "classic"), number))
+            for (event_name, standbys, side), number in cold.items()
             if side == "streams"
         )
 
@@ -170,10 +170,10 @@ def _warnings(switch: Switch) -> Iterator[Note]:
 
 
 def _notes(switch: Switch) -> Iterator[Note]:
-    own = ", ".join(f"{setting.name}={setting.value}" for setting in switch.without_effect if setting.is_set)
+    set_now = ", ".join(f"{setting.name}={setting.value}" for setting in switch.without_effect if setting.is_set)
     defaults = ", ".join(setting.name for setting in switch.without_effect if not setting.is_set)
     unset = "Kafka's defaults now" if switch.settings_known else "whether they are set is unknown"
-    settings = "; ".join(filter(None, (f"{own} (set now)" if own else "", f"{defaults} ({unset})")))
+    settings = "; ".join(filter(None, (f"{set_now} (set now)" if set_now else "", f"{defaults} ({unset})")))
     yield Note("without-effect", f"Without effect in a streams group: {settings}")
     if switch.standbys > _MOST_STANDBYS:
         message = f"num.standby.replicas is {switch.standbys:,}: brokers allow at most {_MOST_STANDBYS} for a group"

@@ -97,7 +97,7 @@ def check_target_file(
     followed, decision = decide(members, content, now_ms)
     target = followed.target
     ids = [member.process_id for member in members.members]
-    taken = {name: ids[place] for name, place in target.slots}
+    id_by_slot = {name: ids[place] for name, place in target.slots}
     slots = () if followed.refusal is not None else parse_target(content).slots
     moving = sum(
         target.active[task] not in (NOBODY, members.owner[task]) and members.owner[task] != NOBODY
@@ -111,8 +111,8 @@ def check_target_file(
         refusal=followed.refusal,
         plan=followed.plan,
         expires_ms=followed.expires_ms,
-        slots=tuple(Seated(slot.name, taken.get(slot.name)) for slot in slots),
-        unseated=tuple(process_id for process_id in ids if slots and process_id not in taken.values()),
+        slots=tuple(Seated(slot.name, id_by_slot.get(slot.name)) for slot in slots),
+        unseated=tuple(process_id for process_id in ids if slots and process_id not in id_by_slot.values()),
         moving=moving,
         waiting=len(decision.tasks_waiting),
         standbys_waiting=len(decision.standbys_waiting),

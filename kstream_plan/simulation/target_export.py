@@ -58,8 +58,10 @@ class ExportRefusedError(KstreamPlanError):
     exit_code = 3
 
     def __init__(self, reasons: Sequence[str], *, where: str, application_id: str) -> None:
-        numbered = reasons if len(reasons) == 1 else [f"{number}. {what}" for number, what in enumerate(reasons, 1)]
-        super().__init__("; ".join(numbered), where=where, application_id=application_id)
+        numbered_reasons = (
+            reasons if len(reasons) == 1 else [f"{number}. {reason}" for number, reason in enumerate(reasons, 1)]
+        )
+        super().__init__("; ".join(numbered_reasons), where=where, application_id=application_id)
         self.reasons = tuple(reasons)
 
 
@@ -67,13 +69,13 @@ class ExportRefusedError(KstreamPlanError):
 class ExportRequest:
     """How a target file is to be made.
 
-    ``plan_id`` is the beginning of the SHA-256 of the plan's JSON; ``by`` tells members apart: ``tag:KEY`` or one of
-    :data:`WAYS`; ``new_by_elimination``: members that join take the slots that nobody else matches; ``expires_in_ms``
-    counts from ``now_ms``, since 1970; ``warmups``: ``None``: as many as the plan's settings say.
+    ``plan_id`` is the beginning of the SHA-256 of the plan's JSON; ``match_by`` tells members apart: ``tag:KEY`` or one
+    of :data:`WAYS`; ``new_by_elimination``: members that join take the slots that no other one matches;
+    ``expires_in_ms`` counts from ``now_ms``, since 1970; ``warmups``: ``None``: as many as the plan's settings say.
     """
 
     plan_id: str
-    by: str
+    match_by: str
     now_ms: int
     expires_in_ms: int
     probe_ms: int
@@ -86,12 +88,12 @@ class ExportRequest:
 class Export:
     """A target file, and what it leads to.
 
-    ``simulated`` is the plan with this file; ``None``: ``unsimulated`` says why there is none. ``is_grouped``: the
+    ``simulated_plan`` is the plan with this file; ``None``: ``unsimulated`` says why there is none. ``is_grouped``: the
     tasks warm up in batches for one instance after another. ``is_back``: it leads to where the plan began.
     """
 
     file: TargetFile
-    simulated: Plan | None
+    simulated_plan: Plan | None
     unsimulated: str = ""
     is_grouped: bool = False
     is_back: bool = False
@@ -129,21 +131,21 @@ class TargetExport:
 
 
 class _Beginning(NamedTuple):
-    """Where a simulation begins: who takes part, what each holds, which copies lack what, and what happens."""
+    """The beginning of a simulation: its members, their holdings, the copies that are behind, and the events."""
 
     process_ids: frozenset[str]
     holdings: Sequence[Holding]
-    behind: Sequence[CopyBehind]
+    copies_behind: Sequence[CopyBehind]
     events: tuple[Event, ...]
 
 
-def export_plan(plan: Plan, request: ExportRequest, where: str, simulation: Simulation | None = None) -> Export:
+def export_plan(plan: Plan, request: ExportRequest, path: str, simulation: Simulation | None = None) -> Export:
     """Return the target file that leads a group to the end of a plan.
 
     Args:
         plan: the plan.
         request: how the file is to be made.
-        where: the plan's file, for error messages.
+        path: the plan's file, for error messages.
         simulation: what the plan came of, if that was a scenario.
 
     Raises:
@@ -151,22 +153,22 @@ def export_plan(plan: Plan, request: ExportRequest, where: str, simulation: Simu
     """
     group = plan.group
     members = [group.instances[group.instance_index[process_id]] for process_id, _ in plan.members]
-    slots, wrong = _slots(group, members, plan.final, request, _joined(plan))
+    slots, wrong = _slots(group, members, plan.final, request, _joined_ids(plan))
     scenario_events = () if simulation is None else simulation.scenario.events
     lasting = [*_reasons_of_plan(plan), *_reasons_of_events(scenario_events), *wrong]
     reasons = [*lasting, *_reason_of_age(_epoch_ms(plan.captured_at), request), *_reasons_of_request(request)]
     if lasting:
-        raise ExportRefusedError(reasons, where=where, application_id=plan.group.application_id)
+        raise ExportRefusedError(reasons, where=path, application_id=plan.group.application_id)
     events = (*_events(plan), *_rate_events(plan, scenario_events))
     beginning = _Beginning(frozenset(plan.first_members), plan.initial, plan.behind, events)
     export = _simulated_export(plan, _file(plan, slots, request), _warm_up_order(plan), beginning, request)
-    if (cold := _cold_starts(plan)) and not (export.simulated and _cold_starts(export.simulated)):
+    if (cold := _cold_starts(plan)) and not (export.simulated_plan and _cold_starts(export.simulated_plan)):
         reasons.append(f"{cold} in it, for which nothing waits")
     reasons += _reasons_of_export(export, request, _first_ms(plan))
     if reasons:
-        raise ExportRefusedError(reasons, where=where, application_id=plan.group.application_id)
+        raise ExportRefusedError(reasons, where=path, application_id=plan.group.application_id)
     not_simulated = (note for note in plan.warnings if note.code in NOT_PLAYED)
-    restoring = (note for note in (export.simulated or plan).warnings if note.code == RESTORES_WITHIN_LIMIT)
+    restoring = (note for note in (export.simulated_plan or plan).warnings if note.code == RESTORES_WITHIN_LIMIT)
     warnings = (*_unproven_starts(plan), *restoring, *not_simulated, *export.remarks.warnings)
     return replace(export, remarks=export.remarks._replace(warnings=warnings))
 
@@ -187,7 +189,7 @@ def _unproven_starts(plan: Plan) -> Iterator[Note]:
         yield Note("unproven-starts", message)
 
 
-def _joined(plan: Plan) -> set[str]:
+def _joined_ids(plan: Plan) -> set[str]:
     """Return the process ids of those who join in a plan."""
     return {step.process_id for rnd in plan.rounds for step in rnd.member_steps if isinstance(step, MemberJoined)}
 
@@ -199,7 +201,7 @@ def _simulated_export(
     fastest = _fastest(plan, draft, order, beginning, request)
     return Export(
         file=replace(draft, order=fastest.order),
-        simulated=fastest.plan,
+        simulated_plan=fastest.plan,
         is_grouped=fastest.order != order,
         remarks=_remarks(plan, slots=draft.slots, times=plan.rates[0] is None),
     )
@@ -207,8 +209,8 @@ def _simulated_export(
 
 def _reasons_of_export(export: Export, request: ExportRequest, first_ms: int = 0) -> Iterator[str]:
     """Yield why a file must not be written; ``first_ms``: how long it takes until its simulation begins."""
-    if export.simulated is not None:
-        yield from _reasons_of_simulation(export.simulated, request, first_ms)
+    if export.simulated_plan is not None:
+        yield from _reasons_of_simulation(export.simulated_plan, request, first_ms)
     yield from _reasons_of_text(export.file)
 
 
@@ -224,8 +226,12 @@ def _fastest(
 ) -> _Simulated:
     """Simulate with both orders: in batches, and as the plan has it; the first of those that take as long."""
     orders = dict.fromkeys([_grouped(order, _owners(draft), draft.warmups), order])
-    tried = [_Simulated(_simulated(plan, replace(draft, order=tasks), beginning, request), tasks) for tasks in orders]
-    return min(tried, key=lambda one: (one.plan.verdict.kind != "settled", one.plan.summary.duration_ms))
+    candidates = [
+        _Simulated(_simulate_file(plan, replace(draft, order=tasks), beginning, request), tasks) for tasks in orders
+    ]
+    return min(
+        candidates, key=lambda candidate: (candidate.plan.verdict.kind != "settled", candidate.plan.summary.duration_ms)
+    )
 
 
 def _cold_starts(plan: Plan) -> str:
@@ -234,29 +240,32 @@ def _cold_starts(plan: Plan) -> str:
     return f"{number} {'task starts' if number == 1 else 'tasks start'} cold" if number else ""
 
 
-def _reasons_of_simulation(simulated: Plan, request: ExportRequest, first_ms: int) -> Iterator[str]:
-    if simulated.verdict.kind != "settled":
+def _reasons_of_simulation(simulated_plan: Plan, request: ExportRequest, first_ms: int) -> Iterator[str]:
+    if simulated_plan.verdict.kind != "settled":
         yield "simulated with this file, the group does not settle"
         return
-    if simulated.may_not_settle is not None:
-        yield f"simulated with this file, it may not settle. {simulated.may_not_settle}"
-    refusals = [rnd.follows.refusal for rnd in simulated.rounds if rnd.follows is not None and rnd.follows.refusal]
+    if simulated_plan.may_not_settle is not None:
+        yield f"simulated with this file, it may not settle. {simulated_plan.may_not_settle}"
+    refusals = [rnd.follows.refusal for rnd in simulated_plan.rounds if rnd.follows is not None and rnd.follows.refusal]
     if refusals:
         yield (
-            f"simulated with it, {len(refusals)} of {len(simulated.rounds)} rebalances are decided without the file "
-            f"({refusals[0]}): export a plan in which all who leave have left before others join"
+            f"simulated with it, {len(refusals)} of {len(simulated_plan.rounds)} rebalances are decided without the "
+            f"file ({refusals[0]}): export a plan in which all who leave have left before others join"
         )
-    if cold := _cold_starts(simulated):
+    if cold := _cold_starts(simulated_plan):
         yield f"simulated with it, {cold}"
-    likely_ms, longest_ms = 2 * (first_ms + simulated.summary.duration_ms), first_ms + simulated.ends("duration_ms")[1]
+    likely_ms, longest_ms = (
+        2 * (first_ms + simulated_plan.summary.duration_ms),
+        first_ms + simulated_plan.ends("duration_ms")[1],
+    )
     if request.expires_in_ms < max(likely_ms, longest_ms):
-        given, needed = duration(request.expires_in_ms), duration(max(likely_ms, longest_ms))
-        what = "twice the simulated time" if likely_ms >= longest_ms else "the longest that it may take"
-        first = f" and the {duration(first_ms)} before it" * (first_ms > 0)
-        yield f"--set expires.in={given} is below {needed}, {what}{first}"
+        expires_in, needed_time = duration(request.expires_in_ms), duration(max(likely_ms, longest_ms))
+        basis = "twice the simulated time" if likely_ms >= longest_ms else "the longest that it may take"
+        preceding = f" and the {duration(first_ms)} before it" * (first_ms > 0)
+        yield f"--set expires.in={expires_in} is below {needed_time}, {basis}{preceding}"
 
 
-def export_back(plan: Plan, request: ExportRequest, where: str) -> Export:
+def export_back(plan: Plan, request: ExportRequest, path: str) -> Export:
     """Return the target file that leads a group back to where a plan began; who joined in it gets nothing.
 
     It is simulated from the plan's end, with nothing left over on disks, from the next rebalance on.
@@ -264,30 +273,30 @@ def export_back(plan: Plan, request: ExportRequest, where: str) -> Export:
     Raises:
         ExportRefusedError: the plan, or what is asked for, does not do.
     """
-    slots, wrong = _slots(plan.group, plan.group.instances, plan.initial, request, _joined(plan))
+    slots, wrong = _slots(plan.group, plan.group.instances, plan.initial, request, _joined_ids(plan))
     lasting = [*_reasons_of_group(plan), *wrong]
     reasons = [*lasting, *_reasons_of_request(request)]
     draft = _file(plan, slots, request)
     unsimulated = "" if lasting else _not_simulated_back(plan)
     if lasting or unsimulated:
-        return _unsimulated(plan, draft, unsimulated, reasons, where)
+        return _unsimulated(plan, draft, unsimulated, reasons, path)
     members = frozenset(process_id for process_id, _ in plan.members)
     beginning = _Beginning(members, plan.final, tuple(_behind_at_end(plan)), ())
     export = _simulated_export(plan, draft, tuple(_moving(plan, plan.final, plan.initial)), beginning, request)
     reasons += _reasons_of_export(export, request)
     if reasons:
-        raise ExportRefusedError(reasons, where=where, application_id=plan.group.application_id)
+        raise ExportRefusedError(reasons, where=path, application_id=plan.group.application_id)
     return replace(export, is_back=True)
 
 
 def _not_simulated_back(plan: Plan) -> str:
     """Return why the way back is not simulated; empty: it is."""
     members = {process_id for process_id, _ in plan.members}
-    gone = [process_id for process_id in plan.first_members if process_id not in members]
+    left_ids = [process_id for process_id in plan.first_members if process_id not in members]
     if plan.verdict.kind != "settled" or not plan.ends("settles")[0] or plan.end is None:
         return "The plan does not say where the group is on the way, so the time it takes back is unknown"
-    if gone:
-        number = count(len(gone), "instance has", "instances have")
+    if left_ids:
+        number = count(len(left_ids), "instance has", "instances have")
         return f"{number} left in the plan: when they are back is unknown, and so is the time that it takes"
     return ""
 
@@ -297,7 +306,7 @@ def _behind_at_end(plan: Plan) -> Iterator[CopyBehind]:
     assert plan.end is not None
     group, limit = plan.group, plan.config.acceptable_recovery_lag
     reported = {(copy.task_id, copy.process_id): copy for copy in plan.end.copies}
-    ran = {
+    active_copies = {
         (task_id, instance.process_id)
         for instance in plan.end.instances
         for consumer in instance.consumers
@@ -309,13 +318,13 @@ def _behind_at_end(plan: Plan) -> Iterator[CopyBehind]:
             kind = group.tasks[task]
             place = (str(kind.task_id), process_id)
             copy = reported.get(place)
-            lag = 0 if copy is None and place in ran else None if copy is None else copy.lag
+            lag = 0 if copy is None and place in active_copies else None if copy is None else copy.lag
             if lag is None or not is_caught_up(lag, limit):
-                left = kind.end_offset_sum if copy is None or copy.to_restore is None else copy.to_restore
-                yield CopyBehind(kind.task_id, process_id, left)
+                to_restore = kind.end_offset_sum if copy is None or copy.to_restore is None else copy.to_restore
+                yield CopyBehind(kind.task_id, process_id, to_restore)
 
 
-def export_stay(snapshot: Snapshot, request: ExportRequest, where: str) -> Export:
+def export_stay(snapshot: Snapshot, request: ExportRequest, path: str) -> Export:
     """Return the target file that keeps every task where it runs now: a brake.
 
     Raises:
@@ -325,7 +334,7 @@ def export_stay(snapshot: Snapshot, request: ExportRequest, where: str) -> Expor
     age = _reason_of_age(snapshot.captured_at_ms, request)
     slots, wrong = _slots(group, group.instances, _without_warm_ups(snapshot), request, set())
     reasons = [*age, *_reasons_of_release(snapshot.streams_version), *_reasons_of_request(request), *wrong]
-    return _unsimulated(snapshot, _file(snapshot, slots, request), "Nothing moves by it", reasons, where)
+    return _unsimulated(snapshot, _file(snapshot, slots, request), "Nothing moves by it", reasons, path)
 
 
 def _without_warm_ups(snapshot: Snapshot) -> list[Holding]:
@@ -336,7 +345,7 @@ def _without_warm_ups(snapshot: Snapshot) -> list[Holding]:
     group = snapshot.state.group
     lags = [{copy.instance: copy.lag for copy in of_task} for of_task in snapshot.state.copies]
 
-    def behind(task: int, consumer: int) -> tuple[float, str]:
+    def lag_key(task: int, consumer: int) -> tuple[float, str]:
         instance = group.instance_of[consumer]
         lag = lags[task].get(instance, UNKNOWN)
         return inf if lag is None or lag == UNKNOWN else lag, group.instances[instance].process_id
@@ -346,25 +355,25 @@ def _without_warm_ups(snapshot: Snapshot) -> list[Holding]:
         for task in holding.standby:
             holders.setdefault(task, []).append(consumer)
     fewest = min((len(holders.get(task, ())) for task in group.stateful), default=0)
-    wanted = max(snapshot.config.num_standby_replicas, fewest)
-    kept = {
+    standby_count = max(snapshot.config.num_standby_replicas, fewest)
+    kept_copies = {
         (task, consumer)
         for task, consumers in holders.items()
-        for consumer in sorted(consumers, key=partial(behind, task))[:wanted]
+        for consumer in sorted(consumers, key=partial(lag_key, task))[:standby_count]
     }
     return [
-        holding._replace(standby=tuple(task for task in holding.standby if (task, consumer) in kept))
+        holding._replace(standby=tuple(task for task in holding.standby if (task, consumer) in kept_copies))
         for consumer, holding in enumerate(snapshot.assigned)
     ]
 
 
 def _unsimulated(
-    source: Plan | Snapshot, file: TargetFile, unsimulated: str, reasons: Sequence[str], where: str
+    source: Plan | Snapshot, file: TargetFile, unsimulated: str, reasons: Sequence[str], path: str
 ) -> Export:
     all_reasons = [*reasons, *([] if reasons else _reasons_of_text(file))]
     if all_reasons:
-        raise ExportRefusedError(all_reasons, where=where, application_id=file.application)
-    return Export(file=file, simulated=None, unsimulated=unsimulated, remarks=_remarks(source, slots=file.slots))
+        raise ExportRefusedError(all_reasons, where=path, application_id=file.application)
+    return Export(file=file, simulated_plan=None, unsimulated=unsimulated, remarks=_remarks(source, slots=file.slots))
 
 
 def _file(source: Plan | Snapshot, slots: tuple[Slot, ...], request: ExportRequest) -> TargetFile:
@@ -410,11 +419,11 @@ def _reasons_of_plan(plan: Plan) -> Iterator[str]:
     kinds: dict[str, set[type]] = {}
     for step in chain.from_iterable(rnd.member_steps for rnd in plan.rounds):
         kinds.setdefault(step.process_id, set()).add(type(step))
-    back = sorted(process_id for process_id, steps in kinds.items() if len(steps) > 1)
+    returning_ids = sorted(process_id for process_id, steps in kinds.items() if len(steps) > 1)
     if plan.later_configs or plan.outages:
         yield "settings change or instances restart in it: export a plan in which instances join or leave alone"
-    if back:
-        yield f"instances leave and join in it ({', '.join(back)}): export a plan in which they do one of both"
+    if returning_ids:
+        yield f"instances leave and join in it ({', '.join(returning_ids)}): export a plan in which they do one of both"
 
 
 def _reasons_of_events(events: Sequence[Event]) -> Iterator[str]:
@@ -441,8 +450,8 @@ def _reasons_of_request(request: ExportRequest) -> Iterator[str]:
     if request.expires_in_ms > MAX_EXPIRES_MS:
         yield f"--set expires.in={duration(request.expires_in_ms)} is above {duration(MAX_EXPIRES_MS)}"
     if request.expires_in_ms <= request.probe_ms:
-        given, probe = duration(request.expires_in_ms), duration(request.probe_ms)
-        yield f"--set expires.in={given} ends before the first probe, after {probe}"
+        expires_in, probe = duration(request.expires_in_ms), duration(request.probe_ms)
+        yield f"--set expires.in={expires_in} ends before the first probe, after {probe}"
 
 
 def _reasons_of_text(file: TargetFile) -> Iterator[str]:
@@ -505,24 +514,24 @@ def _warnings(source: Plan | Snapshot, slots: Sequence[Slot]) -> Iterator[Note]:
 def _slots(
     group: Group,
     members: Iterable[Instance],
-    held: Sequence[Holding],
+    holdings: Sequence[Holding],
     request: ExportRequest,
     newcomers: Iterable[str],
 ) -> tuple[tuple[Slot, ...], list[str]]:
     """Return a slot for every member, in order of their process ids, and why that cannot be."""
     ids = {member.process_id for member in members}
-    ordered = [(place, instance) for place, instance in enumerate(group.instances) if instance.process_id in ids]
+    slot_instances = [(place, instance) for place, instance in enumerate(group.instances) if instance.process_id in ids]
     slots: list[Slot] = []
     unnamed: list[str] = []
-    new = set(newcomers)
-    for number, (place, instance) in enumerate(ordered, 1):
-        is_new = instance.process_id in new
-        match = "new" if request.new_by_elimination and is_new else _match(instance, request.by, is_new=is_new)
+    new_ids = set(newcomers)
+    for number, (place, instance) in enumerate(slot_instances, 1):
+        is_new = instance.process_id in new_ids
+        match = "new" if request.new_by_elimination and is_new else _match(instance, request.match_by, is_new=is_new)
         if match is None:
-            hosts = [other.host for _, other in ordered]
+            hosts = [slot_instance.host for _, slot_instance in slot_instances]
             is_host_unique = instance.host is not None and hosts.count(instance.host) == 1
             unnamed.append(str(instance.host) if is_host_unique else instance.process_id)
-        roles = [held[consumer] for consumer in group.consumers_of[place]]
+        roles = [holdings[consumer] for consumer in group.consumers_of[place]]
         slots.append(
             Slot(
                 name=f"s{number}",
@@ -531,18 +540,18 @@ def _slots(
                 standby=_names(group, chain.from_iterable(role.standby for role in roles)),
             )
         )
-    advice = _other_way([instance for _, instance in ordered], new, request)
+    advice = _other_way([instance for _, instance in slot_instances], new_ids, request)
     return tuple(slots), [*_reasons_of_slots(group, slots, unnamed, request, advice)]
 
 
 def _other_way(instances: Sequence[Instance], new: set[str], request: ExportRequest) -> str:
     """Return which options would tell instances apart, as what to take."""
     tags = sorted({tag for instance in instances for tag, _ in instance.client_tags})
-    settled = [instance for instance in instances if instance.process_id not in new]
-    for taken, option in ((instances, ""), (settled, " --new")):
+    old_instances = [instance for instance in instances if instance.process_id not in new]
+    for candidates, option in ((instances, ""), (old_instances, " --new")):
         for way in (*(f"tag:{tag}" for tag in tags), *WAYS):
-            matches = [_match(each, way, is_new=each.process_id in new) for each in taken]
-            is_other = way != request.by or (option and not request.new_by_elimination)
+            matches = [_match(candidate, way, is_new=candidate.process_id in new) for candidate in candidates]
+            is_other = way != request.match_by or (option and not request.new_by_elimination)
             if is_other and None not in matches and len(set(matches)) == len(matches):
                 return f"--by {way}{option}"
     return "a client tag of their own (client.tag.pod=${HOSTNAME})"
@@ -552,23 +561,23 @@ def _reasons_of_slots(
     group: Group, slots: Sequence[Slot], unnamed: Sequence[str], request: ExportRequest, advice: str
 ) -> Iterator[str]:
     if unnamed:
-        yield f"--by {request.by} does not name {', '.join(unnamed)}: give {advice}"
+        yield f"--by {request.match_by} does not name {', '.join(unnamed)}: give {advice}"
     matches = [slot.match for slot in slots if slot.match != "new"]
-    twice = sorted({match for match in matches if matches.count(match) > 1})
-    if twice:
-        yield f"--by {request.by} does not tell members apart: {', '.join(twice)}: give {advice}"
+    duplicates = sorted({match for match in matches if matches.count(match) > 1})
+    if duplicates:
+        yield f"--by {request.match_by} does not tell members apart: {', '.join(duplicates)}: give {advice}"
     placed = [task for slot in slots for task in slot.active]
-    missing = sorted(set(map(str, (task.task_id for task in group.tasks))) - set(placed))
-    if missing:
-        yield f"no instance runs {', '.join(missing[:5])}{' and more' if len(missing) > 5 else ''}"
-    named = [str(task.task_id) for task in group.tasks if "__" in str(task.task_id)]
-    if named:
-        yield f"tasks of named topologies, as {named[0]}, cannot be written"
+    unplaced = sorted(set(map(str, (task.task_id for task in group.tasks))) - set(placed))
+    if unplaced:
+        yield f"no instance runs {', '.join(unplaced[:5])}{' and more' if len(unplaced) > 5 else ''}"
+    named_topology_tasks = [str(task.task_id) for task in group.tasks if "__" in str(task.task_id)]
+    if named_topology_tasks:
+        yield f"tasks of named topologies, as {named_topology_tasks[0]}, cannot be written"
 
 
-def _match(instance: Instance, by: str, *, is_new: bool) -> str | None:
+def _match(instance: Instance, match_by: str, *, is_new: bool) -> str | None:
     """Return what tells a member from others; ``None``: it has nothing of that kind that is known before it starts."""
-    kind, _, key = by.partition(":")
+    kind, _, key = match_by.partition(":")
     consumer = instance.consumers[0]
     value: str | None = None
     match kind:
@@ -598,12 +607,12 @@ def _owners(file: TargetFile) -> Mapping[str, str]:
     return {task: slot.name for slot in file.slots for task in slot.active}
 
 
-def _moving(plan: Plan, before: Sequence[Holding], after: Sequence[Holding]) -> Mapping[str, str]:
+def _moving(plan: Plan, first_holdings: Sequence[Holding], last_holdings: Sequence[Holding]) -> Mapping[str, str]:
     """Return the stateful tasks that move, and the process id of the instance that runs each afterwards."""
     group = plan.group
     first, last = (
-        {task: group.instance_of[consumer] for consumer, held in enumerate(holdings) for task in held.active}
-        for holdings in (before, after)
+        {task: group.instance_of[consumer] for consumer, holding in enumerate(holdings) for task in holding.active}
+        for holdings in (first_holdings, last_holdings)
     )
     return {
         str(group.tasks[task].task_id): group.instances[last[task]].process_id
@@ -615,14 +624,14 @@ def _moving(plan: Plan, before: Sequence[Holding], after: Sequence[Holding]) -> 
 def _warm_up_order(plan: Plan) -> tuple[str, ...]:
     """Return the stateful tasks that move: in the order in which they warm up where they stay, then all others."""
     moving = _moving(plan, plan.initial, plan.final)
-    placed, started = dict[str, None](), dict[str, None]()
+    placed, first_starts = dict[str, None](), dict[str, None]()
     for step in chain.from_iterable(rnd.single_steps for rnd in plan.rounds):
         if isinstance(step, Place | HandOver | Promote):
             name = str(step.task_id)
             if moving.get(name) == step.to.process_id:
                 is_warmup = isinstance(step, Place) and step.to.role in (Role.WARMUP, Role.STANDBY)
-                (placed if is_warmup else started).setdefault(name)
-    return tuple(dict.fromkeys([*placed, *started]))
+                (placed if is_warmup else first_starts).setdefault(name)
+    return tuple(dict.fromkeys([*placed, *first_starts]))
 
 
 def _grouped(order: Sequence[str], owners: Mapping[str, str], warmups: int) -> tuple[str, ...]:
@@ -630,35 +639,35 @@ def _grouped(order: Sequence[str], owners: Mapping[str, str], warmups: int) -> t
 
     A copy that warms up on an instance which neither gives nor gets a task in a rebalance is seen at the next one.
     """
-    rest, grouped, last = [*order], list[str](), None
-    while rest:
-        targets = dict.fromkeys(owners[task] for task in rest)
+    remaining, grouped, last = [*order], list[str](), None
+    while remaining:
+        targets = dict.fromkeys(owners[task] for task in remaining)
         target = next((name for name in targets if name != last), last)
-        batch = [task for task in rest if owners[task] == target][:warmups]
+        batch = [task for task in remaining if owners[task] == target][:warmups]
         grouped += batch
-        rest = [task for task in rest if task not in batch]
+        remaining = [task for task in remaining if task not in batch]
         last = target
     return tuple(grouped)
 
 
-def _simulated(plan: Plan, file: TargetFile, beginning: _Beginning, request: ExportRequest) -> Plan:
+def _simulate_file(plan: Plan, file: TargetFile, beginning: _Beginning, request: ExportRequest) -> Plan:
     """Return what follows with a target file, which does not expire, from where a plan begins or ends."""
     group, limit = plan.group, plan.config.acceptable_recovery_lag
     members = [instance for instance in group.instances if instance.process_id in beginning.process_ids]
     small = Group.of(group.application_id, list(group.tasks), members)
-    known = dict(zip(group.consumer_index, beginning.holdings, strict=True))
-    holdings = tuple(known[seat] for seat in small.consumer_index)
-    behind = {(copy.task_id, copy.process_id): copy.records for copy in beginning.behind}
+    holdings_by_seat = dict(zip(group.consumer_index, beginning.holdings, strict=True))
+    holdings = tuple(holdings_by_seat[seat] for seat in small.consumer_index)
+    records_behind = {(copy.task_id, copy.process_id): copy.records for copy in beginning.copies_behind}
     copies: list[list[Copy]] = [[] for _ in small.tasks]
-    for consumer, held in enumerate(holdings):
+    for consumer, holding in enumerate(holdings):
         place = small.instance_of[consumer]
-        for task in (*held.active, *held.standby, *held.warmup, *held.temporary):
-            runs = task in held.active
-            left = behind.get((small.tasks[task].task_id, small.instances[place].process_id))
+        for task in (*holding.active, *holding.standby, *holding.warmup, *holding.temporary):
+            runs = task in holding.active
+            to_restore = records_behind.get((small.tasks[task].task_id, small.instances[place].process_id))
             lag = LATEST if runs else 0
-            if left is not None:
-                lag = left if left > limit else UNKNOWN
-            copies[task].append(Copy(place, lag, (consumer,), left or 0, consumer, runs))
+            if to_restore is not None:
+                lag = to_restore if to_restore > limit else UNKNOWN
+            copies[task].append(Copy(place, lag, (consumer,), to_restore or 0, consumer, runs))
     restore, produce = plan.rates
     snapshot = Snapshot(
         state=GroupState(
@@ -666,7 +675,9 @@ def _simulated(plan: Plan, file: TargetFile, beginning: _Beginning, request: Exp
             generation=plan.generation,
             at_ms=0,
             holdings=holdings,
-            copies=tuple(tuple(sorted(of)) if small.stateful_flags[t] else () for t, of in enumerate(copies)),
+            copies=tuple(
+                tuple(sorted(task_copies)) if small.stateful_flags[t] else () for t, task_copies in enumerate(copies)
+            ),
         ),
         config=plan.config,
         captured_at=format_time(request.now_ms),
@@ -690,13 +701,13 @@ def _events(plan: Plan) -> Iterator[Event]:
     """Yield who joins and who leaves in a plan, when its group noticed it, from the first decision on."""
     group = plan.group
     for rnd in plan.rounds:
-        joined = [step.process_id for step in rnd.member_steps if isinstance(step, MemberJoined)]
-        left = [step.process_id for step in rnd.member_steps if isinstance(step, MemberLeft)]
-        if joined:
-            instances = tuple(group.instances[group.instance_index[process_id]] for process_id in joined)
+        joined_ids = [step.process_id for step in rnd.member_steps if isinstance(step, MemberJoined)]
+        left_ids = [step.process_id for step in rnd.member_steps if isinstance(step, MemberLeft)]
+        if joined_ids:
+            instances = tuple(group.instances[group.instance_index[process_id]] for process_id in joined_ids)
             yield Join(at_ms=rnd.at_ms - _first_ms(plan), instances=instances)
-        if left:
-            yield Leave(at_ms=rnd.at_ms - _first_ms(plan), process_ids=tuple(left))
+        if left_ids:
+            yield Leave(at_ms=rnd.at_ms - _first_ms(plan), process_ids=tuple(left_ids))
 
 
 def _rate_events(plan: Plan, events: Sequence[Event]) -> Iterator[Event]:

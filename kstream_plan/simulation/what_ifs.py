@@ -14,13 +14,13 @@ from kstream_plan.plans.simulated import WhatIf
 
 LEAST_INTERVAL_MS, _ = RANGES["probing_rebalance_interval_ms"]
 
-#: Plays the same under other settings.
+#: Simulates the same under other settings.
 Play: TypeAlias = Callable[[AssignmentConfig], Plan]
 
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """Another value of one setting, to be played."""
+    """Another value of one setting, to be simulated."""
 
     config: AssignmentConfig
     setting: str
@@ -28,42 +28,44 @@ class Try:
     play: Play
 
     def __call__(self) -> WhatIf:
-        """Play it."""
+        """Simulate it."""
         return what_if(self.config, self.setting, self.value, self.play)
 
 
 def what_ifs(
     plan: Plan, play: Play, by_chance_ms: int = 0, *, long: bool = False, side_by_side: SideBySide = in_turn
 ) -> tuple[WhatIf, ...]:
-    """Play what :func:`tries` says, and return those that are shorter by more than chance alone may make it.
+    """Simulate what :func:`tries` says, and return those that are shorter by more than chance alone may make it.
 
     ``by_chance_ms``: by how much draws differ.
     """
-    tried = side_by_side(tries(plan.summary, plan.config, len(plan.group.stateful), play, long=long))
+    trials = side_by_side(tries(plan.summary, plan.config, len(plan.group.stateful), play, long=long))
     shorter_ms = plan.summary.duration_ms - by_chance_ms
-    return tuple(one for one in tried if one.verdict != "settled" or one.duration_ms < shorter_ms)
+    return tuple(trial for trial in trials if trial.verdict != "settled" or trial.duration_ms < shorter_ms)
 
 
-def tries(summary: Summary, now: AssignmentConfig, stateful_tasks: int, play: Play, *, long: bool) -> Sequence[Try]:
+def tries(summary: Summary, config: AssignmentConfig, stateful_tasks: int, play: Play, *, long: bool) -> Sequence[Try]:
     """Return what usually makes a plan shorter: more warm-ups at once, up to all of them, and a shorter interval.
 
-    ``long``: playing it takes minutes; then what takes much less time to play is tried alone, that is many warm-ups at
-    once: with another interval there are as many rounds again.
+    ``long``: a simulation takes minutes; then only many warm-ups at once are tried, which take much less time to
+    simulate: with another interval there are as many rounds again.
     """
     if not summary.warmups:
         return ()
-    needed, interval_ms = max(min(summary.hops, stateful_tasks), 1), now.probing_rebalance_interval_ms
-    warmups = {10 * now.max_warmup_replicas} if long else {2 * now.max_warmup_replicas, 4 * now.max_warmup_replicas}
+    most_warmups, interval_ms = max(min(summary.hops, stateful_tasks), 1), config.probing_rebalance_interval_ms
+    warmups = (
+        {10 * config.max_warmup_replicas} if long else {2 * config.max_warmup_replicas, 4 * config.max_warmup_replicas}
+    )
     intervals = () if long else (LEAST_INTERVAL_MS, interval_ms // 2)
-    fewer = [min(value, needed) for value in warmups]
+    fewer = [min(value, most_warmups) for value in warmups]
     return [
         *(
-            Try(now, "max_warmup_replicas", value, play)
-            for value in sorted({*fewer, needed})
-            if value > now.max_warmup_replicas
+            Try(config, "max_warmup_replicas", value, play)
+            for value in sorted({*fewer, most_warmups})
+            if value > config.max_warmup_replicas
         ),
         *(
-            Try(now, "probing_rebalance_interval_ms", value, play)
+            Try(config, "probing_rebalance_interval_ms", value, play)
             for value in sorted(set(intervals))
             if LEAST_INTERVAL_MS <= value < interval_ms
         ),
@@ -75,20 +77,20 @@ def shorter_delays(plan: Plan, play: Play) -> tuple[WhatIf, ...]:
     delay_ms = plan.config.scheduled_rebalance_max_delay_ms or 0
     if plan.protocol == "eager" or not plan.summary.paused_task_ms:
         return ()
-    found = [
+    trials = [
         what_if(plan.config, "scheduled_rebalance_max_delay_ms", value, play)
         for value in (60_000, 0)
         if value < delay_ms
     ]
     now_ms = plan.summary.paused_task_ms
-    return tuple(one for one in found if one.verdict != "settled" or (one.paused_task_ms or 0) < now_ms)
+    return tuple(trial for trial in trials if trial.verdict != "settled" or (trial.paused_task_ms or 0) < now_ms)
 
 
 def what_if(config: AssignmentConfig, setting: str, value: int, play: Play) -> WhatIf:
     """Simulate one other value of one setting."""
-    changed: dict[str, Any] = {setting: value}
-    result = play(replace(config, **changed))
-    known = result.tells_ends
+    changes: dict[str, Any] = {setting: value}
+    result = play(replace(config, **changes))
+    tells_ends = result.tells_ends
     least_ms, most_ms = result.ends("duration_ms")
     endless = result.may_be_endless("duration_ms")
     return WhatIf(
@@ -104,9 +106,9 @@ def what_if(config: AssignmentConfig, setting: str, value: int, play: Play) -> W
         paused_task_ms=result.summary.paused_task_ms
         if result.is_of_workers and not result.verdict.is_never_over
         else None,
-        least_duration_ms=least_ms if known else None,
-        most_duration_ms=most_ms if known and not endless else None,
-        most_cold_handovers=result.ends("cold_handovers")[1] if known else None,
+        least_duration_ms=least_ms if tells_ends else None,
+        most_duration_ms=most_ms if tells_ends and not endless else None,
+        most_cold_handovers=result.ends("cold_handovers")[1] if tells_ends else None,
         may_not_settle=result.verdict.kind == "settled" and not result.ends("settles")[0],
     )
 
@@ -115,8 +117,8 @@ def cure(plan: Plan, play: Play) -> WhatIf | None:
     """Return the first setting that makes a plan settle that does not, as simulated; ``None`` if none does."""
     if plan.verdict.kind == "settled":
         return None
-    tried = (what_if(plan.config, setting, value, play) for setting, value in remedies(plan))
-    return next((one for one in tried if one.verdict == "settled"), None)
+    trials = (what_if(plan.config, setting, value, play) for setting, value in remedies(plan))
+    return next((trial for trial in trials if trial.verdict == "settled"), None)
 
 
 def remedies(plan: Plan) -> Sequence[tuple[str, int]]:
@@ -125,8 +127,8 @@ def remedies(plan: Plan) -> Sequence[tuple[str, int]]:
     Fewer copies at once share an instance's restore rate; a higher limit lets a copy start that is behind.
     """
     config, cause = plan.config, plan.verdict.cause
-    fewer = [("max_warmup_replicas", value) for value in _halves(config.max_warmup_replicas)]
-    more = [("max_warmup_replicas", config.max_warmup_replicas * factor) for factor in (2, 4, 16)]
+    fewer_warmups = [("max_warmup_replicas", value) for value in _halves(config.max_warmup_replicas)]
+    more_warmups = [("max_warmup_replicas", config.max_warmup_replicas * factor) for factor in (2, 4, 16)]
     limits = [("acceptable_recovery_lag", value) for value in _limits(plan)]
     shorter = [("probing_rebalance_interval_ms", LEAST_INTERVAL_MS)]
     sooner = shorter if config.probing_rebalance_interval_ms > LEAST_INTERVAL_MS else []
@@ -134,13 +136,13 @@ def remedies(plan: Plan) -> Sequence[tuple[str, int]]:
         case CauseCode.STANDING_LAG | CauseCode.SILENT_INSTANCE:
             return limits
         case CauseCode.RESTORE_TOO_SLOW:
-            return [*fewer, *limits]
+            return [*fewer_warmups, *limits]
         case CauseCode.LEFT_UNASSIGNED:
             return [("scheduled_rebalance_max_delay_ms", CONNECT_SETTINGS["scheduled_rebalance_max_delay_ms"][1])]
         case CauseCode.SLOW:
-            return [*more, *sooner, *limits]
+            return [*more_warmups, *sooner, *limits]
         case _:
-            return [*fewer, *more, *limits]
+            return [*fewer_warmups, *more_warmups, *limits]
 
 
 def starts_empty(plan: Plan, setting: str, value: int) -> bool:

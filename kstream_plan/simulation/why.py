@@ -55,54 +55,56 @@ def why(
     process_id: str | None = None,
     other_settings: bool = True,
     on_round: OnRound | None = None,
-    **changed: Unpack[PlanKeywords],
+    **keywords: Unpack[PlanKeywords],
 ) -> Why:
     """Say why a group does what it does; of one task or one instance too, if asked.
 
     With ``options.replay`` it is about the decision that the snapshot knows, which is made again from its own input.
     ``other_settings`` are tried for whether it is over sooner with them, or settles, which takes a plan for each.
-    The ``options`` may be given one by one as well. ``on_round`` is told how far each of the plans is that this takes.
+    The ``options`` may be given one by one as well. ``on_round`` gets the progress of each plan that this takes.
 
     Raises:
         KeyError: there is no such task or instance in the group.
         PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
     """
-    options = replace(options, **changed)
-    again = options.replay and snapshot.decision is not None
+    options = replace(options, **keywords)
+    is_replay = options.replay and snapshot.decision is not None
     result = plan_checked(snapshot, options, on_round=on_round)
-    known = replace(snapshot, decision=None, known_until_ms=0) if again else snapshot
+    known_snapshot = replace(snapshot, decision=None, known_until_ms=0) if is_replay else snapshot
     rounds = 0 if snapshot.decision is not None else next((len(event.rounds) for event in events(result)), 0)
-    given = stand(result, known, rounds, 0 if again else _begins_ms(snapshot, options))
-    handed_over = handed_over_now(given)
-    waiting = waiting_copies(given, handed_over)
-    queued = queued_tasks(given, handed_over)
+    position = stand(result, known_snapshot, rounds, 0 if is_replay else _begins_ms(snapshot, options))
+    handed_over = handed_over_now(position)
+    copies = waiting_copies(position, handed_over)
+    queued_ids = queued_tasks(position, handed_over)
 
     def play(config: AssignmentConfig) -> Plan:
-        other = replace(options, long_ranges=False, floor=False)
-        return plan_checked(replace(snapshot, config=config), other, on_round=on_round)
+        other_options = replace(options, long_ranges=False, floor=False)
+        return plan_checked(replace(snapshot, config=config), other_options, on_round=on_round)
 
-    still, settles = bool(waiting or queued), result.verdict.kind == "settled"
-    probing = Probing(
-        next_ms=given.next_probe_ms,
+    is_waiting, settles = bool(copies or queued_ids), result.verdict.kind == "settled"
+    probes = Probing(
+        next_ms=position.next_probe_ms,
         interval_ms=result.config.probing_rebalance_interval_ms,
         at_once=result.config.max_warmup_replicas,
         handed_over=handed_over,
-        waiting=waiting,
-        queued=queued,
+        waiting=copies,
+        queued=queued_ids,
         tried=other_settings,
-        sooner=_sooner(what_ifs(result, play, long=_is_long(result))) if other_settings and still and settles else (),
+        sooner=_sooner(what_ifs(result, play, long=_is_long(result)))
+        if other_settings and is_waiting and settles
+        else (),
         cure=cure(result, play) if other_settings else None,
     )
     return Why(
         plan=result,
         stands_after=rounds,
-        stands_ms=given.at_ms,
-        as_decided=_as_decided(result, snapshot) if again else None,
-        probing=probing,
-        balance=_balance(given, probing),
+        stands_ms=position.at_ms,
+        as_decided=_as_decided(result, snapshot) if is_replay else None,
+        probing=probes,
+        balance=_balance(position, probes),
         rebalances=_rebalances(result),
-        task=None if task_id is None else _task(given, task_id, probing),
-        instance=None if process_id is None else _instance(given, process_id, probing),
+        task=None if task_id is None else _task(position, task_id, probes),
+        instance=None if process_id is None else _instance(position, process_id, probes),
     )
 
 
@@ -114,12 +116,12 @@ def _is_long(plan: Plan) -> bool:
 
 def _sooner(tried: Sequence[WhatIf]) -> tuple[WhatIf, ...]:
     """Return those that are shorter than the one of the same setting before them, which costs less."""
-    kept: list[WhatIf] = []
-    for one in tried:
-        before = [item.duration_ms for item in kept if item.setting == one.setting]
-        if one.verdict == "settled" and one.duration_ms < min(before, default=one.duration_ms + 1):
-            kept.append(one)
-    return tuple(kept)
+    shorter: list[WhatIf] = []
+    for trial in tried:
+        earlier_ms = [choice.duration_ms for choice in shorter if choice.setting == trial.setting]
+        if trial.verdict == "settled" and trial.duration_ms < min(earlier_ms, default=trial.duration_ms + 1):
+            shorter.append(trial)
+    return tuple(shorter)
 
 
 def _begins_ms(snapshot: Snapshot, options: PlanOptions) -> int:
@@ -129,35 +131,42 @@ def _begins_ms(snapshot: Snapshot, options: PlanOptions) -> int:
 
 
 def _as_decided(plan: Plan, snapshot: Snapshot) -> bool:
-    """Tell whether the first round decides what was decided, instance by instance; so if nobody knows what was."""
+    """Tell whether the first round decides what was decided, instance by instance; True if that is unknown."""
     decision, group = snapshot.decision, snapshot.state.group
     if decision is None or decision.consumers is None:
         return True
 
     def by_instance(holdings: Sequence[Holding]) -> list[tuple[list[int], list[int]]]:
-        found = []
+        tasks_by_instance = []
         for consumers in group.consumers_of:
-            held = holdings[consumers.start : consumers.stop]
-            active = sorted(task for item in held for task in item.active)
-            found.append(
-                (active, sorted(task for item in held for task in item.standby + item.warmup + item.temporary))
+            own_holdings = holdings[consumers.start : consumers.stop]
+            active = sorted(task for holding in own_holdings for task in holding.active)
+            tasks_by_instance.append(
+                (
+                    active,
+                    sorted(
+                        task
+                        for holding in own_holdings
+                        for task in holding.standby + holding.warmup + holding.temporary
+                    ),
+                )
             )
-        return found
+        return tasks_by_instance
 
     return by_instance(plan.rounds[0].decided if plan.rounds else plan.initial) == by_instance(decision.consumers)
 
 
-def _balance(given: Stand, probing: Probing) -> Balancing:
-    plan = given.plan
-    then = instance_loads(plan.group, plan.final)
-    uneven = Uneven(_spread(_stateful(given)), _spread([item.stateful for item in then]))
-    before = plan.rounds[given.rounds - 1].balance if given.rounds else plan.initial_balance
-    after = plan.rounds[-1].balance if plan.rounds else before
-    to_move = sum(given.owners.get(task) != instance for task, instance in given.targets)
-    warming = len({item.task_id for item in probing.waiting if item.to_run} | set(probing.queued))
+def _balance(position: Stand, probes: Probing) -> Balancing:
+    plan = position.plan
+    final_loads = instance_loads(plan.group, plan.final)
+    uneven = Uneven(_spread(_stateful(position)), _spread([load.stateful for load in final_loads]))
+    current_balance = plan.rounds[position.rounds - 1].balance if position.rounds else plan.initial_balance
+    final_balance = plan.rounds[-1].balance if plan.rounds else current_balance
+    to_move = sum(position.owners.get(task) != instance for task, instance in position.targets)
+    warming_count = len({copy.task_id for copy in probes.waiting if copy.to_run} | set(probes.queued))
     if to_move:
-        code = WhyBalance.WAITS_FOR_COPIES if warming else WhyBalance.MOVES
-    elif max(before.balance_factor, uneven.now) <= 1:
+        code = WhyBalance.WAITS_FOR_COPIES if warming_count else WhyBalance.MOVES
+    elif max(current_balance.balance_factor, uneven.now) <= 1:
         code = WhyBalance.BALANCED
     elif len(set(plan.group.capacities)) > 1:
         code = WhyBalance.EVEN_BY_THREAD
@@ -166,11 +175,11 @@ def _balance(given: Stand, probing: Probing) -> Balancing:
     return Balancing(
         why=code,
         stateful=uneven,
-        tasks=Uneven(before.balance_factor, after.balance_factor),
-        subtopology=Uneven(before.subtopology_task_spread, after.subtopology_task_spread),
+        tasks=Uneven(current_balance.balance_factor, final_balance.balance_factor),
+        subtopology=Uneven(current_balance.subtopology_task_spread, final_balance.subtopology_task_spread),
         to_move=to_move,
-        warming=warming,
-        balanced_ms=_last_start_ms(given) if plan.verdict.kind == "settled" else None,
+        warming=warming_count,
+        balanced_ms=_last_start_ms(position) if plan.verdict.kind == "settled" else None,
     )
 
 
@@ -178,31 +187,31 @@ def _spread(counts: Sequence[int]) -> int:
     return max(counts, default=0) - min(counts, default=0)
 
 
-def _stateful(given: Stand) -> list[int]:
+def _stateful(position: Stand) -> list[int]:
     """Return how many stateful tasks each instance runs."""
-    found = Counter(given.owners.values())
-    return [found[instance] for instance in range(len(given.plan.group.instances))]
+    counts = Counter(position.owners.values())
+    return [counts[instance] for instance in range(len(position.plan.group.instances))]
 
 
-def _loads(given: Stand) -> list[Load]:
-    plan = given.plan
-    return instance_loads(plan.group, plan.rounds[given.rounds - 1].assigned if given.rounds else plan.initial)
+def _loads(position: Stand) -> list[Load]:
+    plan = position.plan
+    return instance_loads(plan.group, plan.rounds[position.rounds - 1].assigned if position.rounds else plan.initial)
 
 
-def _last_start_ms(given: Stand) -> int:
+def _last_start_ms(position: Stand) -> int:
     """Return when the last stateful task starts elsewhere."""
-    starts = (rnd.at_ms for rnd in given.later if _starts(given.plan.group, rnd)[0])
-    return max(starts, default=given.at_ms)
+    starts = (rnd.at_ms for rnd in position.later_rounds if _starts(position.plan.group, rnd)[0])
+    return max(starts, default=position.at_ms)
 
 
 def _rebalances(plan: Plan) -> Rebalances:
     only: Counter[tuple[bool, bool, bool]] = Counter()
     threads = 0
     for rnd in plan.rounds:
-        state, stateless, moved = _starts(plan.group, rnd)
-        threads += moved
+        state, stateless, thread_moves = _starts(plan.group, rnd)
+        threads += thread_moves
         if rnd.trigger is Trigger.FOLLOW_UP:
-            only[state > 0, stateless > 0, moved > 0] += 1
+            only[state > 0, stateless > 0, thread_moves > 0] += 1
     return Rebalances(
         by_trigger=MappingProxyType(dict(Counter(rnd.trigger for rnd in plan.rounds))),
         for_state=sum(number for (state, _, _), number in only.items() if state),
@@ -230,13 +239,13 @@ def _starts(group: Group, rnd: Round) -> tuple[int, int, int]:
     return state, stateless, threads
 
 
-def _task(given: Stand, task_id: WorkId, probing: Probing) -> TaskAnswer:
-    plan, group = given.plan, given.plan.group
+def _task(position: Stand, task_id: WorkId, probes: Probing) -> TaskAnswer:
+    plan, group = position.plan, position.plan.group
     task = group.task_index[task_id]
-    first = plan.rounds[given.rounds - 1].assigned if given.rounds else plan.initial
-    owner, ends = given.owners.get(task, _owner(group, first, task)), _owner(group, plan.final, task)
+    first = plan.rounds[position.rounds - 1].assigned if position.rounds else plan.initial
+    owner, ends = position.owners.get(task, _owner(group, first, task)), _owner(group, plan.final, task)
     target = next((instance for instance, tasks in enumerate(plan.target.active) if task in tasks), None)
-    waiting = next((item for item in probing.waiting if item.task_id == task_id and item.to_run), None)
+    waiting_copy = next((copy for copy in probes.waiting if copy.task_id == task_id and copy.to_run), None)
     if not group.tasks[task].stateful:
         code = WhyTask.STATELESS
     elif owner is None:
@@ -245,19 +254,19 @@ def _task(given: Stand, task_id: WorkId, probing: Probing) -> TaskAnswer:
         code = WhyTask.STAYS
     elif ends != target:
         code = WhyTask.NEVER_ARRIVES
-    elif task_id in probing.queued or (waiting is not None and waiting.decided_ms != given.at_ms):
+    elif task_id in probes.queued or (waiting_copy is not None and waiting_copy.decided_ms != position.at_ms):
         code = WhyTask.WAITS_FOR_COPY
     else:
         code = WhyTask.MOVES
-    concerned = [fromkey for fromkey in dict.fromkeys((owner, target)) if fromkey is not None]
+    concerned = [instance for instance in dict.fromkeys((owner, target)) if instance is not None]
     return TaskAnswer(
         why=code,
         task_id=task_id,
         owner=_name(group, owner),
         target=_name(group, target),
         ends=_name(group, ends),
-        shares=tuple(_share(given, item, task) for item in concerned),
-        waiting=waiting,
+        shares=tuple(_share(position, instance, task) for instance in concerned),
+        waiting=waiting_copy,
         steps=tuple(_steps_of(plan, task_id)),
     )
 
@@ -267,22 +276,25 @@ def _name(group: Group, instance: int | None) -> str | None:
 
 
 def _owner(group: Group, holdings: Sequence[Holding], task: int) -> int | None:
-    return next((group.instance_of[consumer] for consumer, held in enumerate(holdings) if task in held.active), None)
+    return next(
+        (group.instance_of[consumer] for consumer, holding in enumerate(holdings) if task in holding.active), None
+    )
 
 
-def _share(given: Stand, instance: int, task: int) -> Share:
+def _share(position: Stand, instance: int, task: int) -> Share:
     """Return the stateful tasks of an instance, and those among them of the same subtopology as ``task``."""
-    group = given.plan.group
-    runs = [item for item, owner in given.owners.items() if owner == instance]
-    is_to = [item for item, target in given.targets if target == instance]
-    kinds = [[group.subtopologies[item] == group.subtopologies[task] for item in tasks] for tasks in (runs, is_to)]
-    return Share(group.instances[instance].process_id, len(runs), len(is_to), *map(sum, kinds))
+    group = position.plan.group
+    own_tasks = [own_task for own_task, owner in position.owners.items() if owner == instance]
+    due_tasks = [due_task for due_task, target in position.targets if target == instance]
+    subtopology = group.subtopologies[task]
+    kinds = [[group.subtopologies[number] == subtopology for number in tasks] for tasks in (own_tasks, due_tasks)]
+    return Share(group.instances[instance].process_id, len(own_tasks), len(due_tasks), *map(sum, kinds))
 
 
-def _due(given: Stand, instance: int) -> int:
+def _due(position: Stand, instance: int) -> int:
     """Return how many stateful tasks an instance is to run."""
-    tasks = given.plan.group.tasks
-    return sum(tasks[task].stateful for task in given.plan.target.active[instance])
+    tasks = position.plan.group.tasks
+    return sum(tasks[task].stateful for task in position.plan.target.active[instance])
 
 
 def _steps_of(plan: Plan, task_id: WorkId) -> Iterator[TaskStep]:
@@ -295,33 +307,33 @@ def _steps_of(plan: Plan, task_id: WorkId) -> Iterator[TaskStep]:
                     yield TaskStep(rnd.number, rnd.generation, at_ms, rnd.trigger, step)
 
 
-def _instance(given: Stand, process_id: str, probing: Probing) -> InstanceAnswer:
-    plan, group = given.plan, given.plan.group
+def _instance(position: Stand, process_id: str, probes: Probing) -> InstanceAnswer:
+    plan, group = position.plan, position.plan.group
     instance = group.instance_index[process_id]
-    load, stateful = _loads(given)[instance], _stateful(given)[instance]
-    shares = [_due(given, item) for item in range(len(group.instances))]
-    waiting = tuple(item for item in probing.waiting if item.destination == process_id)
-    here = {group.tasks[task].task_id for task, item in given.targets if item == instance}
+    load, stateful = _loads(position)[instance], _stateful(position)[instance]
+    shares = [_due(position, index) for index in range(len(group.instances))]
+    own_copies = tuple(copy for copy in probes.waiting if copy.destination == process_id)
+    target_ids = {group.tasks[task].task_id for task, target in position.targets if target == instance}
     starts = (
         (rnd.at_ms, group.tasks[group.task_index[step.task_id]].stateful)
-        for rnd in given.later
+        for rnd in position.later_rounds
         for step in rnd.steps
         if isinstance(step, HandOver | Promote) and step.to.process_id == process_id
     )
     first_ms, first_is_stateful = next(starts, (None, False))
-    queued = tuple(item for item in probing.queued if item in here)
-    decision = given.snapshot.decision
+    queued_ids = tuple(task_id for task_id in probes.queued if task_id in target_ids)
+    decision = position.snapshot.decision
     newcomers = set() if decision is None else {group.instance_of[consumer] for consumer in decision.others}
     if instance in newcomers and not load.tasks:
         code = WhyInstance.NOT_DECIDED_FOR
-    elif any(item.to_run for item in waiting):
+    elif any(copy.to_run for copy in own_copies):
         code = WhyInstance.WAITS_FOR_COPIES
-    elif queued:
+    elif queued_ids:
         code = WhyInstance.WAITS_FOR_A_PLACE
-    elif here.intersection(probing.handed_over):
+    elif target_ids.intersection(probes.handed_over):
         code = WhyInstance.ABOUT_TO_START
     else:
-        code = WhyInstance.HAS_ITS_SHARE if here else WhyInstance.NOTHING_LEFT_FOR_IT
+        code = WhyInstance.HAS_ITS_SHARE if target_ids else WhyInstance.NOTHING_LEFT_FOR_IT
     return InstanceAnswer(
         why=code,
         process_id=process_id,
@@ -333,8 +345,8 @@ def _instance(given: Stand, process_id: str, probing: Probing) -> InstanceAnswer
         least=min(shares),
         most=max(shares),
         then=instance_loads(group, plan.final)[instance].tasks,
-        waiting=waiting,
-        queued=queued,
+        waiting=own_copies,
+        queued=queued_ids,
         first_ms=first_ms,
         first_is_stateful=first_is_stateful,
     )

@@ -18,7 +18,7 @@ from kstream_plan.model import Instance, Rates, Snapshot
 from kstream_plan.model.scenario import Bounce, Event, Join, Leave, NewInstance, Return, Scenario, Stop
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Trigger
-from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
@@ -128,7 +128,7 @@ def _unnamed(instance: Instance | NewInstance, rng: random.Random) -> Instance |
 
 def _happening(snapshot: Snapshot, scenario: Scenario | None, options: PlanOptions) -> Case:
     """Return the case of one plan, in which new ids are those of draw 0."""
-    return Case(snapshot, options, drawn(scenario, snapshot.state.group, 0) if scenario else None)
+    return Case(snapshot, options, with_random_ids(scenario, snapshot.state.group, 0) if scenario else None)
 
 
 def _events(number: int, rng: random.Random) -> Case:

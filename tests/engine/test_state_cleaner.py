@@ -17,7 +17,7 @@ from kstream_plan.model.starting_state import Cleaning
 from kstream_plan.planner import case
 from kstream_plan.planner.loop import Rehearsal, rehearse
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.leader_log.history import Entry
 from kstream_plan.snapshots.rows.times import parse_time
@@ -138,7 +138,7 @@ def test_a_plan_is_the_same_with_whatever_time_it_says_makes_no_difference(monke
     for seed in range(16):
         snapshot, item = hard_case(seed)
         options = PlanOptions(max_rounds=30, floor=False, ranges=False)
-        scenario = drawn(item, snapshot.state.group, 0)
+        scenario = with_random_ids(item, snapshot.state.group, 0)
         result = plan(snapshot, options, scenario=scenario)
         for when in {"early", "late"}.difference(outcomes[-1].cleanings):
             the_same[when] += 1

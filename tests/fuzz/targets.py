@@ -29,7 +29,7 @@ from kstream_plan.documents.streams_config import load_streams_config
 from kstream_plan.model import Snapshot
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.render.answers import to_table as table
-from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.broker.byte_reader import PayloadError
 from kstream_plan.snapshots.broker.topology_text import read_topology
@@ -222,7 +222,7 @@ def _scenarios() -> list[bytes]:
 
 def _scenario(given: Input) -> None:
     scenario = read_scenario(given.content, NAME)
-    drawn(scenario, plan_cases.snapshot("settled").state.group, 0)
+    with_random_ids(scenario, plan_cases.snapshot("settled").state.group, 0)
 
 
 _SETTINGS = [

@@ -39,7 +39,7 @@ from kstream_plan.model.settings import RACK_STRATEGIES, AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
 from kstream_plan.protocols import PROTOCOLS
-from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers.memberships import settled
 from tests.helpers.random_broker_groups import connect_case, streams_case
@@ -255,7 +255,7 @@ def play(
 ) -> Plan:
     """The plan of a random case, once: its bounds, that :func:`play_varied` has, take as long again."""
     snapshot, scenario = random_case(seed)
-    item = drawn(scenario, snapshot.state.group, 0)
+    item = with_random_ids(scenario, snapshot.state.group, 0)
     return plan(
         snapshot, scenario=item, max_rounds=max_rounds, assignor=assignor, protocol=protocol, floor=False, ranges=False
     )
@@ -282,5 +282,5 @@ def play_varied(seed: int) -> Plan:
     """The plan of a varied case, in the way whose turn it is."""
     way = WAYS[seed % len(WAYS)]
     snapshot, scenario = _CASES.get(way.design or "classic", varied_case)(seed)
-    item = drawn(scenario, snapshot.state.group, 0)
+    item = with_random_ids(scenario, snapshot.state.group, 0)
     return plan(snapshot, way, scenario=item)

@@ -73,7 +73,7 @@ def test_the_least_time_is_that_of_a_play_that_tells_its_steps(
     standbys: int, warmups: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     snapshot = scale_out(80, 6, 3, warmups, standbys=standbys)
-    case = Case.of(snapshot, Classic(), PlanOptions())
+    case = Case.from_snapshot(snapshot, Classic(), PlanOptions())
     alone = case.played_soonest()
     monkeypatch.setattr(Classic, "telling_times_alone", lambda self: self)
     answer = case.played_soonest()

@@ -12,7 +12,7 @@ from kstream_plan.planner.what_else import OtherPlay
 from kstream_plan.plans import Plan
 from kstream_plan.plans.rounds import NOT_COUNTED
 from kstream_plan.plans.summary import FIGURES
-from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import design_of
 from tests.helpers.stateful_groups import stateful_case
 
@@ -25,8 +25,8 @@ def _played(seed: int) -> tuple[Case, Plan] | None:
     snapshot, scenario = stateful_case(seed)
     options = PlanOptions(max_rounds=150)
     try:
-        item = None if scenario is None else drawn(scenario, snapshot.state.group, 0)
-        case = Case.of(snapshot, design_of(snapshot, options), options, item)
+        item = None if scenario is None else with_random_ids(scenario, snapshot.state.group, 0)
+        case = Case.from_snapshot(snapshot, design_of(snapshot, options), options, item)
         return case, one_play(case).plan
     except ScenarioError:
         return None
@@ -45,5 +45,5 @@ def test_figures_are_those_of_the_plan(part: int) -> None:
 
 def test_nobody_counts_how_even_the_load_is_for_figures() -> None:
     case, result = next(plan for seed in range(GROUPS) if (plan := _played(seed)) is not None and plan[1].rounds)
-    assert {rnd.balance for rnd in in_figures(case).played.rounds} == {NOT_COUNTED}
+    assert {rnd.balance for rnd in in_figures(case).run.rounds} == {NOT_COUNTED}
     assert NOT_COUNTED not in {rnd.balance for rnd in result.rounds}

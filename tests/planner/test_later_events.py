@@ -40,7 +40,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import Standard, Status
 from kstream_plan.policy.limits import Limit, Policy
-from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.safe_pause import is_safe
 from kstream_plan.snapshots.leader_log.history import checked_rows
@@ -161,7 +161,9 @@ def _unrated(seed: int) -> tuple[Snapshot, Scenario] | None:
     if scenario is None:
         return None
     kept_events = [event for event in scenario.events if not isinstance(event, RestoreRate | Burst | ProduceRate)]
-    return replace(snapshot, rates=Rates()), drawn(Scenario(events=tuple(kept_events)), snapshot.state.group, 0)
+    return replace(snapshot, rates=Rates()), with_random_ids(
+        Scenario(events=tuple(kept_events)), snapshot.state.group, 0
+    )
 
 
 @pytest.mark.parametrize("part", range(4))

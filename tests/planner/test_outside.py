@@ -24,7 +24,7 @@ def test_looking_ahead_changes_nothing() -> None:
             span.rates.produce_rate(0),
             set(span.stopped_instances),
         )
-        for span in outside.ahead(0, 5_000)
+        for span in outside.spans_ahead(0, 5_000)
     ]
     assert answers == [
         (1_000, [10.0, 10.0], 0.0, set()),
@@ -34,5 +34,5 @@ def test_looking_ahead_changes_nothing() -> None:
         (1_000, [20.0, 10.0], 7.0, set()),
     ]
     assert outside.rates.restore_rate(0) == 10.0
-    assert outside.ahead(0, 10_000)[-1].rates.restore_rate(1) == 30.0
-    assert outside.ahead(0, 5_000) == outside.spans(0, 5_000)
+    assert outside.spans_ahead(0, 10_000)[-1].rates.restore_rate(1) == 30.0
+    assert outside.spans_ahead(0, 5_000) == outside.spans(0, 5_000)

@@ -27,7 +27,7 @@ from kstream_plan.plans.running_counts import running
 from kstream_plan.plans.simulated import event_outcomes
 from kstream_plan.render.answers import to_markdown as markdown
 from kstream_plan.render.answers import to_table as table
-from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.new_ids import with_random_ids
 from tests.helpers.counted_roles import counted
 from tests.helpers.in_rows import InObjects
 from tests.helpers.random_scenarios import hard_case, random_case
@@ -45,7 +45,7 @@ def _both(
 ) -> tuple[Plan, Plan]:
     assignor, protocol = WAYS[seed % len(WAYS)]
     asked = PlanOptions(max_rounds=150, **options)
-    item = None if scenario is None else drawn(scenario, snapshot.state.group, 0)
+    item = None if scenario is None else with_random_ids(scenario, snapshot.state.group, 0)
     return (
         plan(snapshot, InObjects(assignor, protocol, share=share, seed=seed), asked, scenario=item),
         plan(snapshot, Classic(assignor, protocol), asked, scenario=item),

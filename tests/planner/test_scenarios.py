@@ -27,7 +27,7 @@ from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.policy.rules import RULES, MeasuredPlan
 from kstream_plan.render.answers import page_of
 from kstream_plan.simulation.alternatives import alternative
-from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import captured, captured_scenarios, memberships
 
@@ -43,7 +43,7 @@ def _settled(scenario: str = "scale-out-standbys", produce_rate: float | None = 
 
 def _play(snapshot: Snapshot, events: str, next_leader: NextLeader = "longest") -> Plan:
     scenario = read_scenario(f"events: [{events}]", "s.yaml")
-    return plan(snapshot, scenario=drawn(scenario, snapshot.state.group, 0), next_leader=next_leader)
+    return plan(snapshot, scenario=with_random_ids(scenario, snapshot.state.group, 0), next_leader=next_leader)
 
 
 @pytest.mark.parametrize("host", ["i1", "i2", "i3"])
@@ -308,7 +308,7 @@ def test_a_rate_that_changes_after_all_has_settled_changes_nothing() -> None:
     again = _play(_settled(), "{at: 0s, stop: i1}, {at: 1s, return: i1}")
     assert outcome.rounds == again.rounds
     scenario = read_scenario("events: [{at: 0s, stop: i1}, {at: 1s, return: i1}, {at: 9h, burst: 5}]", "s.yaml")
-    result = drawn(scenario, _settled().state.group, 0)
+    result = with_random_ids(scenario, _settled().state.group, 0)
     assert plan(_settled(), scenario=result, max_rounds=1).verdict.kind == "settled"
 
 
@@ -521,7 +521,7 @@ def test_a_time_of_which_only_the_least_may_be_known_keeps_to_no_limit() -> None
     """Back within the time-out nothing is restored; beyond it learners restore, and nobody knows how fast."""
     scenario = read_scenario("events: [{at: 0s, stop: i1}, {at: 9s, return: i1}]", "s.yaml")
     before = captured_scenarios.before("scale-out")
-    result = plan(before, scenario=drawn(scenario, before.state.group, 0), design="learner")
+    result = plan(before, scenario=with_random_ids(scenario, before.state.group, 0), design="learner")
     assert result.summary.duration_is == "estimate"
     assert result.may_be_endless("duration_ms")
     assert RULES["max_duration"].worst(MeasuredPlan(result), 10**12).value is None
@@ -589,7 +589,7 @@ def test_a_scenario_that_is_cut_off_keeps_every_invariant_wherever_that_is() -> 
     """While the group waits for the next event nothing goes on, and still it has not settled."""
     snapshot = _settled("scale-out")
     scenario = read_scenario("events: [{at: 0s, stop: [i1]}, {at: 1h, stop: [i2]}]", "s.yaml")
-    result = drawn(scenario, snapshot.state.group, 0)
+    result = with_random_ids(scenario, snapshot.state.group, 0)
     whole = plan(snapshot, scenario=result)
     for rounds in range(1, len(whole.rounds)):
         outcome = plan(snapshot, scenario=result, max_rounds=rounds)

@@ -19,7 +19,7 @@ from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import CheckedPlan, Finding, Standard, Status
 from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.policy.rules import RULES, Kind
-from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
@@ -46,7 +46,7 @@ def simulated(max_rounds: int | None = None) -> Simulation:
 @cache
 def each_draw() -> tuple[Plan, ...]:
     snapshot, scenario = two_more()
-    draws = (drawn(scenario, snapshot.state.group, draw) for draw in range(DRAWS))
+    draws = (with_random_ids(scenario, snapshot.state.group, draw) for draw in range(DRAWS))
     return tuple(plan(snapshot, scenario=one) for one in draws)
 
 
@@ -130,7 +130,7 @@ def one_task(stateful: bool = True) -> tuple[Snapshot, Scenario]:
 def test_how_copies_are_spread_over_tags_counts_in_every_draw() -> None:
     snapshot, scenario = one_task()
     simulation = simulate(snapshot, scenario, number_of_draws=DRAWS, what_ifs=False)
-    draws = (drawn(scenario, snapshot.state.group, draw) for draw in range(DRAWS))
+    draws = (with_random_ids(scenario, snapshot.state.group, draw) for draw in range(DRAWS))
     plans = [plan(snapshot, scenario=one) for one in draws]
     kept = []
     for wanted in (1, 2, 3):

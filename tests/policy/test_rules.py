@@ -22,7 +22,7 @@ from kstream_plan.policy.limits import LimitValue
 from kstream_plan.policy.rules import GUARDS, RULES, Kind, MeasuredPlan, Measurement, Offence
 from kstream_plan.policy.rules.measuring import UNKNOWN
 from kstream_plan.protocols import PROTOCOLS
-from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import captured_scenarios, one_standby, plan_cases, strategies, target_cases
@@ -346,7 +346,7 @@ def test_no_rule_is_put_off_by_what_may_happen(name: str, protocol: str) -> None
 def _whatever_happens(protocol: str) -> tuple[Plan, ...]:
     cases = (random_case(seed) for seed in range(25))
     return tuple(
-        plan(snapshot, scenario=drawn(scenario, snapshot.state.group, 0), protocol=protocol, max_rounds=60)
+        plan(snapshot, scenario=with_random_ids(scenario, snapshot.state.group, 0), protocol=protocol, max_rounds=60)
         for snapshot, scenario in cases
     )
 

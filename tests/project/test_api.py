@@ -118,7 +118,7 @@ def test_a_scale_out_to_a_number_counts_an_instance_once_however_it_is_named() -
 
 def test_a_drain_takes_the_options_of_planning() -> None:
     drained = kstream_plan.drain(before(), ["i3"], PlanOptions(protocol="eager"))
-    assert drained.plan.protocol == drained.waiting.protocol == "eager"
+    assert drained.plan.protocol == drained.waiting_plan.protocol == "eager"
     assert "i3" in kstream_plan.to_table(drained)
 
 

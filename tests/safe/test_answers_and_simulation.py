@@ -25,7 +25,7 @@ from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.render.answers import page_of, to_table
 from kstream_plan.simulation.bounces import Bounces, bounce
 from kstream_plan.simulation.drain import Drain, drain
-from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import case_of, plan_checked
 from kstream_plan.simulation.simulate import simulate
 from tests.helpers.random_groups import TAKEN, Given, random_group
@@ -184,7 +184,7 @@ def test_check_is_no_surer_than_drain() -> None:
     answers = set[tuple[Answer, Answer]]()
     for seed in (*_SLOWER_ELSEWHERE, *range(40)):
         drained = _drained(seed)
-        if drained is None or drained.over:  # check has rules of its own for old snapshots
+        if drained is None or drained.moment_doubts:  # check has rules of its own for old snapshots
             continue
         group, scenario = _stopped(seed, drained.at_ms)
         made = plan_checked(group.snapshot, group.options, scenario=scenario, closes_wait=False)
@@ -281,9 +281,9 @@ def test_restarts_of_all_are_not_proven_to_be_safe_where_another_outcome_may_sta
     snapshot = replace(group.snapshot, stores=stores)
     found = bounce(snapshot, restart_ms, group.options)
     may_be_cold = set[str]()
-    for way in found.played:
+    for way in found.ways:
         if way.safe and way.draws is None:
-            scenario = drawn(way.scenario, snapshot.state.group, 0)
+            scenario = with_random_ids(way.scenario, snapshot.state.group, 0)
             plan = plan_checked(snapshot, group.options, scenario=scenario)
             assert found.safety_of(way) == ("likely" if plan.ends("cold_handovers")[1] else "yes")
             may_be_cold.update([way.way.name] * (plan.ends("cold_handovers")[1] > 0))

@@ -15,7 +15,7 @@ from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.note_codes import MEMORY_UNSETTLED
 from kstream_plan.render.answers import page_of
 from kstream_plan.simulation.drain import drain
-from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
@@ -31,7 +31,7 @@ def before() -> Snapshot:
 
 def _joined(before: Snapshot, **changed: object) -> Plan:
     snapshot = replace(before, **changed)  # type: ignore[arg-type]
-    return plan(snapshot, scenario=drawn(scale_out(snapshot.state.group, add=1), snapshot.state.group, 0))
+    return plan(snapshot, scenario=with_random_ids(scale_out(snapshot.state.group, add=1), snapshot.state.group, 0))
 
 
 def test_follow_ups_without_end_are_recognised_after_a_probing_interval(before: Snapshot) -> None:
@@ -63,7 +63,7 @@ def test_so_it_is_where_that_hangs_on_measured_rates_too(before: Snapshot) -> No
 
 def test_so_it_is_of_other_settings(before: Snapshot) -> None:
     few = replace(before, config=replace(before.config, max_warmup_replicas=2))
-    scenario = drawn(scale_out(few.state.group, add=1), few.state.group, 0)
+    scenario = with_random_ids(scale_out(few.state.group, add=1), few.state.group, 0)
     for stores, may_not_settle in ((None, True), ("persistent", False)):
         simulated = simulate(replace(few, stores=stores), scenario, number_of_draws=1)
         all_at_once = max(simulated.what_ifs, key=lambda one: (one.setting == "max_warmup_replicas", one.value))
@@ -80,7 +80,7 @@ def test_the_first_sentences_say_so(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("stores", [None, "in-memory"])
 def test_each_row_of_settings_says_so_and_that_more_may_start_cold(before: Snapshot, stores: Stores | None) -> None:
-    joins = drawn(scale_out(before.state.group, add=1), before.state.group, 0)
+    joins = with_random_ids(scale_out(before.state.group, add=1), before.state.group, 0)
     page = page_of(simulate(replace(before, stores=stores), joins, number_of_draws=1))
     [table] = [table for table in page.tables if table.title == "With other settings"]
     rows = [[", ".join(cell.items) for cell in row.cells] for row in table.rows]

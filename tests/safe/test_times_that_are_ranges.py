@@ -29,7 +29,7 @@ from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.membership import Disk, disk_of
 from kstream_plan.plans.plan import figure_of
 from kstream_plan.plans.restoring import Restoring, Span
-from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.snapshots.metrics.measurements import Measurements
 from kstream_plan.snapshots.metrics.overlay import with_measured_lags
@@ -61,7 +61,7 @@ class TestMembersExpireOneByOne:
     def made() -> Plan:
         snapshot = _snapshot("s4-streams-43/3-after-leave.json", Rates(restore_per_instance=6000.0))
         scenario = read_scenario((FOLDER / "s4-streams-43/crash.yaml").read_text("utf-8"), "crash.yaml")
-        return plan_checked(snapshot, scenario=drawn(scenario, snapshot.state.group, 0))
+        return plan_checked(snapshot, scenario=with_random_ids(scenario, snapshot.state.group, 0))
 
     def test_what_started_cold_is_within_the_range(self, made: Plan) -> None:
         low, high = _ends(made, "cold_handovers")
@@ -87,7 +87,7 @@ class TestMembersExpireOneByOne:
         crash = Stop(at_ms=0, process_ids=("a",), crash=True)
         members = [_instance("a", 1), _instance("b", 2)]
         for noticed in ("one-by-one", "reversed"):
-            found = timeline(members, AssignmentConfig(), (crash,), noticed=noticed)
+            found = timeline(members, AssignmentConfig(), (crash,), notice_timing=noticed)
             assert [change.at_ms for change in found.changes] == [45_000]
 
 
@@ -110,7 +110,7 @@ def test_every_member_expires_within_an_interval_of_the_session(
     config = AssignmentConfig(session_timeout_ms=session_ms, heartbeat_interval_ms=heartbeat_ms)
     stop = Stop(at_ms=at_ms, process_ids=tuple(item.process_id for item in stopped), crash=is_crash)
     for noticed in ("early", "likely", "late", "one-by-one", "reversed"):
-        found = timeline([*stopped, _instance("b", 1)], config, (stop,), noticed=noticed)
+        found = timeline([*stopped, _instance("b", 1)], config, (stop,), notice_timing=noticed)
         earliest_ms, latest_ms = at_ms + session_ms - heartbeat_ms, at_ms + session_ms
         if noticed == "late":
             latest_ms += heartbeat_ms
@@ -128,7 +128,7 @@ def test_a_crash_of_a_classic_group_is_noticed_within_two_heartbeat_intervals() 
     """The session runs from the last heartbeat, and the others hear of its end with their own."""
     before = captured_scenarios.before("scale-out-standbys", 10_000.0)
     scenario = read_scenario("events: [{at: 0s, crash: i1}]", "s.yaml")
-    result = plan_checked(before, scenario=drawn(scenario, before.state.group, 0))
+    result = plan_checked(before, scenario=with_random_ids(scenario, before.state.group, 0))
     session_ms, heartbeat_ms = before.config.session_timeout_ms, before.config.heartbeat_interval_ms
     assert result.rounds[0].at_ms == session_ms
     assert _ends(result, "longest_pause_ms") == (session_ms - heartbeat_ms, session_ms + heartbeat_ms)
@@ -151,7 +151,7 @@ class TestBacklog:
         scenario = read_scenario(
             f"events: [{{at: 0s, bounce: {{instances: [{process_id}], restart: {back}}}}}]", "s.yaml"
         )
-        result = plan_checked(snapshot, scenario=drawn(scenario, snapshot.state.group, 0))
+        result = plan_checked(snapshot, scenario=with_random_ids(scenario, snapshot.state.group, 0))
         low_ms, high_ms = _ends(result, "duration_ms")
         assert low_ms <= seen_ms <= high_ms
 
@@ -202,7 +202,7 @@ class TestRates:
         """Where a follow-up after 3 s finds nothing restored yet, each step takes until the next probe."""
         before = captured_scenarios.before("scale-out-standbys", 10_000.0)
         joined = read_scenario("events: [{at: 0s, join: 1}]", "s.yaml")
-        result = plan_checked(before, scenario=drawn(joined, before.state.group, 0))
+        result = plan_checked(before, scenario=with_random_ids(joined, before.state.group, 0))
         follows = [rnd for rnd in result.rounds if rnd.trigger is Trigger.FOLLOW_UP]
         low_ms, high_ms = _ends(result, "duration_ms")
         assert follows
@@ -304,7 +304,7 @@ def test_a_static_member_that_is_back_has_all_its_threads(back_ms: int, threads:
     """Threads of it may have expired by then; they join again."""
     members = [_instance("a", threads), _instance("b", 1)]
     events = (Stop(at_ms=0, process_ids=("a",), crash=True), Return(at_ms=back_ms, process_ids=("a",), static=True))
-    found = timeline(members, AssignmentConfig(), events, noticed="reversed" if is_reversed else "one-by-one")
+    found = timeline(members, AssignmentConfig(), events, notice_timing="reversed" if is_reversed else "one-by-one")
     last = found.changes[-1].members if found.changes else tuple(members)
     assert {instance.process_id: instance.capacity for instance in last} == {"a": threads, "b": 1}
 

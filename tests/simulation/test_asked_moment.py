@@ -137,7 +137,7 @@ def test_no_stop_is_safe_of_a_group_that_was_seen_long_ago(trust_ms: int | None,
     snapshot = replace(one_standby.snapshot(stores="persistent"), rates=rates)
     late = drain(snapshot, ["i0"], replace(_options(snapshot, 3_600_000), trust_ms=trust_ms))
     assert late.answer is answer
-    assert [doubt.code for doubt in late.over] == [OLD_SNAPSHOT] * (answer is Answer.UNKNOWN)
+    assert [doubt.code for doubt in late.moment_doubts] == [OLD_SNAPSHOT] * (answer is Answer.UNKNOWN)
 
 
 def test_a_snapshot_without_its_time_says_so_if_a_time_is_given() -> None:

@@ -36,7 +36,7 @@ from kstream_plan.plans.plan import ENDS_NOT_PLAYED
 from kstream_plan.render.answers import to_json
 from kstream_plan.simulation import safe_pause
 from kstream_plan.simulation.bounces import Bounces, PlayedWay, bounce, ways_of
-from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.outages import standing_still
 from kstream_plan.simulation.processes import processors
@@ -83,7 +83,7 @@ BOUNCED = int(os.environ.get("KSTREAM_PLAN_BOUNCED", "10"))
 
 def _again(snapshot: Snapshot, played_way: PlayedWay, restart_ms: int, pause_ms: int) -> Plan:
     config = replace(snapshot.config, **dict(played_way.way.settings))  # type: ignore[arg-type]
-    scenario = drawn(played_way.way.scenario(restart_ms, pause_ms), snapshot.state.group, 0)
+    scenario = with_random_ids(played_way.way.scenario(restart_ms, pause_ms), snapshot.state.group, 0)
     return plan(replace(snapshot, config=config), scenario=scenario, floor=False, proofs="none")
 
 
@@ -96,7 +96,7 @@ def _is_safe_at_every_end(snapshot: Snapshot, played_way: PlayedWay, restart_ms:
         lambda _number, length_ms, pause: played_way.way.scenario(length_ms, pause),
         len(snapshot.state.group.instances),
         [restart_ms],
-        together=True,
+        all_at_once=True,
     )
     return search.is_safe(len(snapshot.state.group.instances), pause_ms)
 
@@ -109,7 +109,7 @@ def _is_least(snapshot: Snapshot, played_way: PlayedWay, restart_ms: int) -> boo
 
 
 def _of(found: Bounces, name: str) -> PlayedWay:
-    return next(item for item in found.played if item.way.name == name)
+    return next(item for item in found.ways if item.way.name == name)
 
 
 @settings(max_examples=6)
@@ -126,7 +126,7 @@ def test_the_pause_is_safe_and_one_second_less_is_not(
 ) -> None:
     snapshot = _group(instances, tasks, standbys, zones)
     found = bounce(snapshot, restart_ms)
-    for item in found.played:
+    for item in found.ways:
         if item.safe:
             assert is_safe(_again(snapshot, item, restart_ms, item.pause_ms))
             assert item.most_cold == item.still_at_once.most == 0
@@ -134,7 +134,7 @@ def test_the_pause_is_safe_and_one_second_less_is_not(
                 shorter = max(item.pause_ms - 1_000, 0)
                 sides = [restart_ms] if abs(restart_ms - 45_000) > 3_000 else [restart_ms, 44_999, 45_001]
                 assert not all(_is_safe_at_every_end(snapshot, item, side, shorter) for side in sides)
-    safe, best = [way for way in found.played if way.safe], found.best_safe
+    safe, best = [way for way in found.ways if way.safe], found.best_safe
     assert (best is None) == (not safe)
     if best is not None:
         assert best in safe
@@ -160,7 +160,7 @@ def test_a_start_that_nothing_proves_counts_on_either_side_of_the_time_out(seed:
     given_group = random_group(random.Random(seed))
     found = bounce(given_group.snapshot, 44_000, given_group.options, instances=[given_group.busiest])
     options, unproven = replace(given_group.options, closes_wait=False).of_one_play(), 0
-    ways = [way for way in found.played if way.safe_pause.outcome == "safe" and not way.way.settings]
+    ways = [way for way in found.ways if way.safe_pause.outcome == "safe" and not way.way.settings]
     for item in ways:
         counted = {(start.task_id, start.process_id) for start in item.unproven}
         for side_ms in (44_999, 45_001):
@@ -182,7 +182,7 @@ def test_a_member_that_leaves_hands_over_to_a_warm_standby_and_others_are_told_w
 
 def test_static_members_get_a_session_time_out_that_is_enough() -> None:
     found = bounce(_group(3, 6, False), 70_000)
-    short, long = (item for item in found.played if item.way.name == "static")
+    short, long = (item for item in found.ways if item.way.name == "static")
     assert (short.safe, long.safe, long.way.settings) == (False, True, (("session_timeout_ms", 76_000),))
     assert found.best_safe is long
 
@@ -220,15 +220,15 @@ def test_one_named_is_restarted_alone_and_as_it_is() -> None:
     assert soon.best_safe.way.name == "default-close"
     assert soon.best_safe.plan.summary.moves == 0
     assert late.best_safe is None
-    assert any(item.safe for item in late.played)
-    assert {item.way.name for item in late.played} == {"default-close", "leave", "static"}
+    assert any(item.safe for item in late.ways)
+    assert {item.way.name for item in late.ways} == {"default-close", "leave", "static"}
 
 
 def test_a_proven_way_comes_before_a_faster_one_that_is_likely_to_be_safe() -> None:
     """To leave on close is quicker here, and rests on copies that nothing proves to have caught up by then."""
     group = _group(2, 4, True)
     for found in (bounce(group, 20_000, instances=["m1"]), bounce(group, 20_000)):
-        default, leave = found.played[:2]
+        default, leave = found.ways[:2]
         assert found.best_safe is default
         assert leave.ends_ms < default.ends_ms
     assert (found.safety_of(default), found.safety_of(leave)) == ("yes", "likely")
@@ -325,7 +325,7 @@ def test_a_follow_up_that_is_under_way_is_held_up_by_a_close_or_comes_before_it(
 def test_what_ends_a_simulation_early_is_the_reason() -> None:
     """Beyond the session time-out and without standbys everything starts cold, which shows long before the end."""
     of_all = bounce(_group(3, 6, False), 60_000)
-    assert {way.safe_pause.reason.code for way in of_all.played if way.safe_pause.reason} == {"may-start-cold"}
+    assert {way.safe_pause.reason.code for way in of_all.ways if way.safe_pause.reason} == {"may-start-cold"}
 
 
 def test_several_named_are_restarted_in_this_order() -> None:
@@ -350,7 +350,7 @@ def test_other_events_are_no_restarts() -> None:
 def test_the_pause_on_the_example_is_the_least_that_is_safe() -> None:
     snapshot = replace(captured_scenarios.before("scale-out"), stores="persistent")
     found = bounce(snapshot, 40_000)
-    safe = [item for item in found.played if item.safe and item.way.name != "surge"]
+    safe = [item for item in found.ways if item.safe and item.way.name != "surge"]
     assert found.best_safe in safe
     assert all(_is_least(snapshot, item, 40_000) for item in safe)
 
@@ -359,7 +359,7 @@ def test_the_pause_on_the_example_is_the_least_that_is_safe() -> None:
 def test_the_pause_of_a_large_group_is_the_least_that_is_safe(restart_ms: int) -> None:
     snapshot = replace(settled(_group(BOUNCED, 2 * BOUNCED, True)), stores="persistent")
     found = bounce(snapshot, restart_ms, workers=processors())
-    safe = [item for item in found.played if item.safe and item.way.name != "surge"]
+    safe = [item for item in found.ways if item.safe and item.way.name != "surge"]
     assert found.best_safe in safe
     assert all(item.restarts == BOUNCED and _is_least(snapshot, item, restart_ms) for item in safe)
 
@@ -383,7 +383,7 @@ def test_so_is_one_of_few_instances(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_not_safe_with_a_longer_pause_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    search = SafePause(_group(2, 2, True), PlanOptions(), _no_events, 2, (5_000,), together=True)
+    search = SafePause(_group(2, 2, True), PlanOptions(), _no_events, 2, (5_000,), all_at_once=True)
     safe_ms = {7_000, *range(20_000, search.longest_ms + 1_000, 1_000)}
     monkeypatch.setattr(search, "is_safe", lambda _number, pause_ms: pause_ms in safe_ms)
     assert search.find() == FoundPause(outcome="safe", pause_ms=20_000, restarts=2)
@@ -401,7 +401,7 @@ def test_a_pause_is_not_safe_where_other_outcomes_were_not_simulated(monkeypatch
     monkeypatch.setattr("kstream_plan.planner.what_else._MANY_STEPS", -1)
     options = replace(given.options, long_ranges=False)
     found = bounce(given.snapshot, 40_000, options)
-    for way in found.played:
+    for way in found.ways:
         assert found.safety_of(way) not in ("yes", "likely")
     assert found.best_safe is None
-    assert ENDS_NOT_PLAYED in {way.safe_pause.reason.code for way in found.played if way.safe_pause.reason is not None}
+    assert ENDS_NOT_PLAYED in {way.safe_pause.reason.code for way in found.ways if way.safe_pause.reason is not None}

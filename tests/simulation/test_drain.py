@@ -113,9 +113,9 @@ def test_a_restart_is_told_of_only_where_it_may_be_safer() -> None:
     left = drain(SNAPSHOTS["no-standbys"](), ["i3"], leave=True)
     codes = [note.code for note in drain_remarks(left).notes]
     assert (left.answer, codes) == (Answer.NO, ["standbys-catch-up-first"]), "what leaves the group keeps no tasks"
-    over = replace(cold, over=(Note("over", "what is known may be over"),))
+    over = replace(cold, moment_doubts=(Note("over", "what is known may be over"),))
     for drained in (over, replace(cold, now=()), CASES["with-standbys"]()):
-        assert drained.over or drained.answer is Answer.YES
+        assert drained.moment_doubts or drained.answer is Answer.YES
         assert "if-only-restarted" not in [note.code for note in drain_remarks(drained).notes]
 
 
@@ -253,7 +253,7 @@ def test_a_clean_leave_is_noticed_at_once() -> None:
 def test_waiting_is_simulated_as_well() -> None:
     drained = CASES["in-the-middle"]()
     assert drained.wait_ms is not None
-    assert drained.wait_ms >= drained.waiting.summary.duration_ms
+    assert drained.wait_ms >= drained.waiting_plan.summary.duration_ms
     assert drained.later
 
 

@@ -78,7 +78,7 @@ def test_no_if_one_is_cold_for_sure_unknown_if_one_may_be_yes_if_none_can(
             *(Note("restores-within-limit", "", (str(task_id),)) for task_id in restoring),
         ),
         not_seen=tuple(TASKS[2:]) if not_seen else (),
-        over=(Note("overdue", ""),) if over else (),
+        moment_doubts=(Note("overdue", ""),) if over else (),
     )
     expected = {}
     for task_id, warm_now, warm_at_best in zip(ran, now, at_best, strict=True):
@@ -132,7 +132,7 @@ def test_times_are_the_first_and_the_last_of_lags_that_were_heard_of_by_what_tol
 
     def times(**fields: object) -> tuple[tuple[str, str] | None, tuple[str, str] | None]:
         found = drain(replace(base, **fields), ["i3"], floor=False, ranges=False)  # type: ignore[arg-type]
-        return found.reported, found.measured
+        return found.reported_at, found.measured_at
 
     assert times() == ((first, last), None)
     assert times(measured_lags=frozenset({(2, 0)})) == ((first, first), (last, last))
@@ -169,7 +169,10 @@ def test_an_instance_by_two_names_stops_once() -> None:
 def test_who_announces_that_it_leaves_may_stop_once_all_are_let_go(names: list[str]) -> None:
     found = drain(learner_group("12", "34", "56"), names, PlanOptions(design="learner"))
     let_go = {
-        step.process_id: rnd.at_ms for rnd in found.waiting.rounds for step in rnd.steps if isinstance(step, MemberLeft)
+        step.process_id: rnd.at_ms
+        for rnd in found.waiting_plan.rounds
+        for step in rnd.steps
+        if isinstance(step, MemberLeft)
     }
     assert let_go.keys() == set(names)
     assert found.announced
@@ -194,6 +197,6 @@ def test_who_is_not_let_go_as_far_as_was_planned_has_nothing_to_wait_for() -> No
 def test_it_settles_a_probing_interval_after_the_last_rebalance_and_streams_groups_once_everything_runs() -> None:
     base = captured.inputs("scale-out-standbys")[9]
     found = drain(base, ["i1"], floor=False, ranges=False)
-    last_ms = found.waiting.rounds[-1].at_ms
+    last_ms = found.waiting_plan.rounds[-1].at_ms
     assert found.wait_ms == last_ms + base.config.probing_rebalance_interval_ms - found.at_ms
     assert not found.announced

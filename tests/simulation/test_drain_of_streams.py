@@ -198,7 +198,7 @@ def test_waiting_lasts_until_everything_runs() -> None:
     }  # fmt: skip
     result = row("4.3", seats, {"0": (4, True, 60_000)}, generation=13, target_epoch=13, group_state="Reconciling")
     found, text = drained(result, 1_000.0)
-    assert found.wait_ms == found.waiting.summary.runs_by_ms
+    assert found.wait_ms == found.waiting_plan.summary.runs_by_ms
     assert "(when all tasks run): NO, still 1 cold start: 0_3, without a copy where it goes" in text
 
 

@@ -29,7 +29,7 @@ from kstream_plan.simulation.drain_workers import (
     _worse,
     drain_workers,
 )
-from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.snapshots.rows.times import parse_time
 from tests.helpers.connect_rows import even, row, snapshot
@@ -234,7 +234,7 @@ def test_who_is_back_has_a_new_member_id_and_the_worst_of_several_counts() -> No
         one["host"] = f"h{place}:8083"
     found = snapshot(item)
     events = (Leave(at_ms=0, process_ids=("h0:8083",)), Return(at_ms=60_000, process_ids=("h0:8083",)))
-    plans = [drawn(Scenario(events=events), found.state.group, draw) for draw in range(10)]
+    plans = [with_random_ids(Scenario(events=events), found.state.group, draw) for draw in range(10)]
     assert len({event.new_process_ids for each in plans for event in each.events if isinstance(event, Return)}) == 10
     in_all = [plan_checked(found, scenario=each).summary.paused_task_ms for each in plans]
     (back,) = (way for way in drain_workers(found, ["h0:8083"]).ways if way.way == "restarted")

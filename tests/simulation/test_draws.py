@@ -30,7 +30,7 @@ from kstream_plan.policy.rules.over_draws import measure_rules
 from kstream_plan.render.answers import page_of
 from kstream_plan.simulation import draws, processes
 from kstream_plan.simulation.instance_names import process_id_of
-from kstream_plan.simulation.new_ids import drawn, is_random
+from kstream_plan.simulation.new_ids import is_random, with_random_ids
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
@@ -54,16 +54,16 @@ def _ids(scenario: Scenario) -> list[str]:
 
 def test_a_draw_is_the_same_every_time_and_another_one_is_not() -> None:
     members = captured_scenarios.before("scale-out").state.group
-    first = _ids(drawn(TWO_MORE, members, 0))
-    assert first == _ids(drawn(TWO_MORE, members, 0))
-    assert set(first).isdisjoint(_ids(drawn(TWO_MORE, members, 1)))
+    first = _ids(with_random_ids(TWO_MORE, members, 0))
+    assert first == _ids(with_random_ids(TWO_MORE, members, 0))
+    assert set(first).isdisjoint(_ids(with_random_ids(TWO_MORE, members, 1)))
     assert all(map(is_uuid, first))
     assert all(uuid.UUID(item).version == 4 for item in first)
 
 
 def test_numbered_ids_go_on_and_nothing_is_random() -> None:
     members = group()
-    assert _ids(drawn(TWO_MORE, members, 5)) == ["i4", "i5"]
+    assert _ids(with_random_ids(TWO_MORE, members, 5)) == ["i4", "i5"]
     assert not is_random(TWO_MORE, members)
     assert simulate(captured_scenarios.before("scale-out"), Scenario(events=())).draws is None
 
@@ -101,7 +101,9 @@ def test_the_ranges_are_those_of_the_captured_scale_out() -> None:
 def amid_a_migration() -> Simulation:
     """One joins and one crashes in a group of which nobody knows how far its copies are."""
     before = captured_scenarios.before("scale-out")
-    begun = plan(before, scenario=drawn(TWO_MORE, before.state.group, 0), max_rounds=3, floor=False, ranges=False)
+    begun = plan(
+        before, scenario=with_random_ids(TWO_MORE, before.state.group, 0), max_rounds=3, floor=False, ranges=False
+    )
     amid = read(end_snapshot(begun))
     joined = Join(at_ms=0, instances=(NewInstance(threads=1),))
     crash = Stop(at_ms=0, process_ids=(amid.state.group.instances[0].process_id,))
@@ -187,7 +189,7 @@ def test_what_else_may_be_and_other_settings_are_the_same_by_any_number_of_proce
 def test_what_is_drawn_tells_all_that_a_plan_that_is_shown_tells() -> None:
     """Nobody sees it, so that what no figure goes by is left out."""
     before = captured_scenarios.before("scale-out")
-    result = plan(before, scenario=drawn(TWO_MORE, before.state.group, 0), floor=False)
+    result = plan(before, scenario=with_random_ids(TWO_MORE, before.state.group, 0), floor=False)
     assert result.end is not None
     assert draws._outcome(before, TWO_MORE, PlanOptions(), 0) == draws._outcome_of(result, measure_rules(result))
 
@@ -206,7 +208,7 @@ def _never_done_elsewhere(but: int | None, draw: int) -> draws.Outcome:
 
 def test_draws_that_nobody_wants_any_more_are_not_waited_for() -> None:
     outcomes = processes.in_processes(partial(_never_done_elsewhere, 0), 8, 2)
-    assert next(outcomes).settled
+    assert next(outcomes).settles
     outcomes.close()  # type: ignore[attr-defined]
     for worker in multiprocessing.active_children():
         worker.join()  # would never return
@@ -332,12 +334,12 @@ def test_the_plan_of_several_draws_is_that_of_the_shown_one() -> None:
 
 def test_a_plan_says_where_others_of_its_draws_were_not_played_to_either_end() -> None:
     before = settled_and_joined(tasks=60, instances=7, joining=0, max_warmup_replicas=2, standbys=1)
-    result = plan(before, scenario=drawn(TWO_MORE, before.state.group, 0))
+    result = plan(before, scenario=with_random_ids(TWO_MORE, before.state.group, 0))
     whole = draws.draws(before, TWO_MORE, number=2)
     summary = replace(whole[1].summary, ranges=())
     others = whole[0], whole[1]._replace(summary=summary, warnings=(Note(ENDS_NOT_PLAYED, "not played"),))
     for outcomes, tells in ((whole, True), (others, False)):
-        found = replace(draws.together(outcomes), shown=0)
+        found = replace(draws.summarize_draws(outcomes), shown=0)
         shown, _ = draws.shown_draw(lambda _options: result, PlanOptions(long_ranges=False), found, outcomes)
         assert shown.summary.ranges == result.summary.ranges != ()
         assert shown.tells_ends is tells
@@ -366,7 +368,7 @@ def test_by_chance_draws_differ_as_they_likely_come_out_not_by_what_nobody_knows
     outcomes = draws.draws(before, TWO_MORE, number=4)
     durations_ms = [one.figures.duration_ms for one in outcomes]
     assert draws.by_chance_ms(outcomes) == max(durations_ms) - min(durations_ms)
-    of_all = draws.together(outcomes).duration_ms
+    of_all = draws.summarize_draws(outcomes).duration_ms
     assert of_all.most - of_all.least > draws.by_chance_ms(outcomes)
     assert draws.by_chance_ms(()) == 0
 
@@ -374,7 +376,7 @@ def test_by_chance_draws_differ_as_they_likely_come_out_not_by_what_nobody_knows
 def test_new_instances_are_like_most_others_unless_told_otherwise() -> None:
     members = captured_scenarios.before("scale-out").state.group
     scenario = scale_out(members, add=3, racks=["a", "b"], client_tags=[(("zone", "x"),)])
-    [event] = drawn(scenario, members, 0).events
+    [event] = with_random_ids(scenario, members, 0).events
     assert isinstance(event, Join)
     assert [
         (instance.capacity, instance.rack, instance.host)

@@ -39,7 +39,7 @@ def test_from_eager_everything_stops_twice_for_each_worker_and_once_more_at_the_
     item = figures(upgrade("eager", workers))["upgrade", "eager"]
     assert item.rebalances.least >= 2 * workers  # the last return revokes, if there is anything to revoke
     assert item.at_once == 5 * workers
-    assert item.settled == item.draws
+    assert item.settled_draws == item.draws
     # a worker's own work stops before the others hear of it; what moves at the end stands still for a rebalance more
     assert 2 * workers * HEARD_MS <= item.longest_ms <= (2 * workers + 1) * HEARD_MS
     assert item.item_ms.least >= 5 * workers * 2 * workers * HEARD_MS
@@ -49,7 +49,7 @@ def test_from_compatible_nothing_stops_but_by_the_restarts() -> None:
     found = upgrade("compatible")
     assert [row.what for row in found.rows] == ["upgrade"]
     item = found.rows[0].figures
-    assert item.settled == item.draws
+    assert item.settled_draws == item.draws
     assert DELAY_MS < item.longest_ms < 2 * DELAY_MS
     assert found.pause_ms + found.restart_ms >= DELAY_MS
     without = to_sessioned(
@@ -92,7 +92,7 @@ def test_ids_of_workers_that_are_back_are_drawn() -> None:
         worker["process_id"] = f"connect-h{place}:8083-{place:08x}-571c-4eee-96be-fa395e3c536c"
     found = to_sessioned(snapshot(item), number_of_draws=3)
     assert {row.figures.draws for row in found.rows} == {3}
-    assert found.rows[0].figures.settled == 3
+    assert found.rows[0].figures.settled_draws == 3
     assert isinstance(found.rows[0].figures.item_ms, Range)
 
 

@@ -63,7 +63,7 @@ def test_every_scenario_is_there_on_both_sides_with_every_number_of_standbys(bot
         (what, n, side) for what in ("join", "bounce", "crash") for n in (0, 1, 2) for side in ("classic", "streams")
     ]
     assert rows == [*(("switch", n, "streams") for n in (0, 1, 2)), *sides]
-    assert all(row.figures.settled == row.figures.draws for found in both.values() for row in found.rows)
+    assert all(row.figures.settled_draws == row.figures.draws for found in both.values() for row in found.rows)
 
 
 def test_a_scale_out_is_all_warm_and_long_on_one_side_and_cold_and_short_on_the_other(both: dict[str, Switch]) -> None:
@@ -98,7 +98,7 @@ def test_stores_in_memory_are_empty_after_the_switch_and_a_restart_and_may_be_so
         place = line.what, line.standbys, line.side
         ends = [figure(each, *place).cold_handovers.median for each in (on_disks, in_memory)]
         assert (place, line.figures.cold_handovers) == (place, Range(ends[0], min(ends), max(ends)))
-        assert line.figures.settled == 1
+        assert line.figures.settled_draws == 1
     assert figure(in_memory, "switch", 0, "streams").cold_handovers.least == len(known.state.group.stateful)
     assert figure(on_disks, "bounce", 0, "classic").cold_handovers.most == 0
     assert figure(in_memory, "bounce", 0, "classic").cold_handovers.least == 8, "all stateful tasks of the instance"

@@ -25,7 +25,7 @@ from kstream_plan.render.answers import to_json, to_markdown
 from kstream_plan.render.pages.check_target import check_target_page
 from kstream_plan.render.pages.export_target import export_target_page
 from kstream_plan.render.text.numbers import utc
-from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
@@ -47,7 +47,7 @@ from tests.helpers.target_cases import FOLDER, SNAPSHOT_ROW, TARGET, joining, pl
 NOW_MS = snapshot().captured_at_ms + 5_000
 REQUEST = ExportRequest(
     plan_id="dd8b679e4bea",
-    by="tag:pod",
+    match_by="tag:pod",
     now_ms=NOW_MS,
     expires_in_ms=3_600_000,
     probe_ms=5_000,
@@ -70,8 +70,8 @@ def test_the_file_is_the_one_that_a_real_group_followed(name):
     assert replace(made.file, plan="", order=(), expires_ms=0) == replace(followed, plan="", order=(), expires_ms=0)
     assert sorted(made.file.order) == sorted(followed.order)
     assert made.is_grouped == (name == "K0d")
-    assert made.simulated.verdict.kind == "settled"
-    assert made.simulated.summary.moves == plan.summary.moves == 9
+    assert made.simulated_plan.verdict.kind == "settled"
+    assert made.simulated_plan.summary.moves == plan.summary.moves == 9
 
 
 _MEM_ENDLESS = Path(__file__).parents[1] / "safe" / "mem-endless" / "before.json"
@@ -79,19 +79,19 @@ _MEM_ENDLESS = Path(__file__).parents[1] / "safe" / "mem-endless" / "before.json
 
 def test_a_plan_that_may_not_settle_is_not_exported():
     before = snapshot_from_row(json.loads(_MEM_ENDLESS.read_text()), "before.json")
-    request = replace(REQUEST, by="process", new_by_elimination=True, now_ms=before.captured_at_ms)
+    request = replace(REQUEST, match_by="process", new_by_elimination=True, now_ms=before.captured_at_ms)
     for stores, may_not in ((None, True), ("persistent", False)):
         known = replace(before, stores=stores)
-        joins = drawn(scale_out(known.state.group, add=1), known.state.group, 0)
+        joins = with_random_ids(scale_out(known.state.group, add=1), known.state.group, 0)
         plan = plan_checked(known, scenario=joins)
         assert (plan.verdict.kind, plan.may_not_settle is not None) == ("settled", may_not)
         if may_not:
             with pytest.raises(ExportRefusedError, match=r"it may not settle. If stores are in memory.*--stores"):
                 export_plan(plan, request, "plan.json")
             back = export_back(plan, request, "plan.json")
-            assert back.simulated is None
+            assert back.simulated_plan is None
         else:
-            assert export_plan(plan, request, "plan.json").simulated.verdict.kind == "settled"
+            assert export_plan(plan, request, "plan.json").simulated_plan.verdict.kind == "settled"
 
 
 def test_a_plan_whose_rates_leave_it_open_is_not_exported_either():
@@ -178,7 +178,7 @@ def test_a_brake_keeps_what_was_decided_without_copies_that_warm_up():
     rows = [row for row in checked_rows(read_leader_logs([str(folder)]).entries) if row["decision"].get("plan")]
     for row in rows:
         known = snapshot_from_row({**row, "captured_at": row["decision"]["at"]}, "log")
-        request = replace(REQUEST, now_ms=known.captured_at_ms, by="process")
+        request = replace(REQUEST, now_ms=known.captured_at_ms, match_by="process")
         slots = parse_target(export_stay(known, request, "now.json").text.encode()).slots
         names = [str(task.task_id) for task in known.state.group.tasks]
         assert sorted(task for slot in slots for task in slot.active) == sorted(names)
@@ -211,14 +211,14 @@ def test_a_plan_by_a_file_has_as_many_standbys_as_the_file():
 
 def test_the_way_back_ends_where_the_plan_began():
     there = planned()
-    back = export_back(there, replace(REQUEST, by="tag:pod"), "plan.json")
+    back = export_back(there, replace(REQUEST, match_by="tag:pod"), "plan.json")
     assert [len(slot.active) for slot in back.file.slots] == [10, 10, 10, 0, 0]
     again = plan_checked(snapshot(), scenario=joining(), assignor="planned", target=back.text.encode())
     assert again.summary.moves == 0
-    assert back.simulated.verdict.kind == "settled"
-    assert back.simulated.summary.moves == there.summary.moves
-    assert back.simulated.summary.duration_ms > 0
-    assert not back.simulated.behind, "all standbys are caught up when the plan ends"
+    assert back.simulated_plan.verdict.kind == "settled"
+    assert back.simulated_plan.summary.moves == there.summary.moves
+    assert back.simulated_plan.summary.duration_ms > 0
+    assert not back.simulated_plan.behind, "all standbys are caught up when the plan ends"
     assert "Simulated with it from the end of the plan" in " ".join(export_target_page(answered(back)).sentences)
     with pytest.raises(ExportRefusedError, match="twice the simulated time"):
         export_back(there, replace(REQUEST, expires_in_ms=15_000), "plan.json")
@@ -232,8 +232,8 @@ def test_why_the_way_back_is_not_simulated_is_said(kind):
         if kind == "cut"
         else plan_checked(snapshot(), scenario=Scenario(events=(leave,)), assignor="balanced")
     )
-    back = export_back(plan, replace(REQUEST, by="tag:pod"), "plan.json")
-    assert back.simulated is None
+    back = export_back(plan, replace(REQUEST, match_by="tag:pod"), "plan.json")
+    assert back.simulated_plan is None
     reason = {"cut": "where the group is on the way", "left": "1 instance has left in the plan"}[kind]
     assert reason in " ".join(export_target_page(answered(back)).sentences)
 
@@ -241,15 +241,15 @@ def test_why_the_way_back_is_not_simulated_is_said(kind):
 @pytest.mark.parametrize(
     ("changes", "reasons"),
     [
-        ({"by": "static"}, ["--by static does not name"]),
-        ({"by": "host"}, ["--by host does not name"]),
-        ({"by": "process"}, ["--by process does not name"]),
+        ({"match_by": "static"}, ["--by static does not name"]),
+        ({"match_by": "host"}, ["--by host does not name"]),
+        ({"match_by": "process"}, ["--by process does not name"]),
         ({"expires_in_ms": 60_000}, ["--set expires.in=1m is below 2m"]),
         (
             {"expires_in_ms": 90_000_000, "now_ms": NOW_MS + 700_000},
             ["is 11m45s old", "--set expires.in=25h is above 24h"],
         ),
-        ({"by": "tag:zone", "expires_in_ms": 90_000_000}, ["does not name", "is above 24h"]),
+        ({"match_by": "tag:zone", "expires_in_ms": 90_000_000}, ["does not name", "is above 24h"]),
     ],
 )
 def test_every_reason_is_named_at_once(changes, reasons):
@@ -262,18 +262,18 @@ def test_every_reason_is_named_at_once(changes, reasons):
 
 
 def test_who_joins_takes_the_slot_that_is_left():
-    made = export_plan(planned(), replace(REQUEST, by="process", new_by_elimination=True), "plan.json")
+    made = export_plan(planned(), replace(REQUEST, match_by="process", new_by_elimination=True), "plan.json")
     assert sorted(slot.match.partition(":")[0] for slot in made.file.slots) == ["new", "new", *["process"] * 3]
     [warning] = made.remarks.warnings
     assert (warning.code, warning.subjects) == ("ids-change", ("s1", "s2", "s3"))
-    client = export_plan(planned(), replace(REQUEST, by="client", new_by_elimination=True), "plan.json")
+    client = export_plan(planned(), replace(REQUEST, match_by="client", new_by_elimination=True), "plan.json")
     assert [note.code for note in client.remarks.warnings] == ["ids-change"]
     assert not export_plan(planned(), REQUEST, "plan.json").remarks.warnings
 
 
 def test_what_would_tell_members_apart_is_named():
     with pytest.raises(ExportRefusedError, match=r"give --by tag:pod$"):
-        export_plan(planned(), replace(REQUEST, by="process"), "plan.json")
+        export_plan(planned(), replace(REQUEST, match_by="process"), "plan.json")
     untagged = plan_checked(snapshot(), scenario=joining(tagged=False), assignor="balanced")
     with pytest.raises(ExportRefusedError, match=r"--by tag:pod does not name .*: give --by tag:pod --new"):
         export_plan(untagged, REQUEST, "plan.json")
@@ -362,7 +362,7 @@ def test_what_standbys_lack_at_first_is_in_the_simulation():
         assert {copy.records for copy in plan.behind} == ({records} if records else set())
         [saved] = read_plans(plan_json(plan).encode(), "plan.json")
         assert saved.behind == plan.behind
-        simulated = export_plan(saved, replace(REQUEST, expires_in_ms=80_000_000), "plan.json").simulated
+        simulated = export_plan(saved, replace(REQUEST, expires_in_ms=80_000_000), "plan.json").simulated_plan
         assert sorted(simulated.behind) == sorted(plan.behind)
 
 
@@ -377,8 +377,8 @@ def test_rates_that_change_later_are_in_the_simulation(event, slower_ms):
     scenario = Scenario(events=(*joining().events, event))
     long = replace(REQUEST, expires_in_ms=80_000_000)
     simulated = simulate(snapshot(), scenario, PlanOptions(assignor="balanced"))
-    plain = export_plan(simulated.plan, long, "plan.json").simulated
-    changed = export_plan(simulated.plan, long, "plan.json", simulated).simulated
+    plain = export_plan(simulated.plan, long, "plan.json").simulated_plan
+    changed = export_plan(simulated.plan, long, "plan.json", simulated).simulated_plan
     assert changed.summary.duration_ms >= plain.summary.duration_ms + slower_ms
     assert (changed.end.produce == plain.end.produce) == (not isinstance(event, ProduceRate))
 
@@ -387,12 +387,12 @@ def test_a_burst_is_in_the_simulation():
     scenario = Scenario(events=(*joining().events, Burst(at_ms=10_000, records=100_000)))
     simulated = simulate(snapshot(), scenario, PlanOptions(assignor="balanced"))
     exports = [export_plan(simulated.plan, REQUEST, "plan.json", each) for each in (None, simulated)]
-    assert exports[0].simulated.summary != exports[1].simulated.summary
+    assert exports[0].simulated_plan.summary != exports[1].simulated_plan.summary
 
 
 def test_a_file_by_which_tasks_start_cold_is_refused(monkeypatch):
     cold = replace(planned(), summary=replace(planned().summary, cold_handovers=1))
-    monkeypatch.setattr("kstream_plan.simulation.target_export._simulated", lambda *_: cold)
+    monkeypatch.setattr("kstream_plan.simulation.target_export._simulate_file", lambda *_: cold)
     with pytest.raises(ExportRefusedError, match="simulated with it, 1 task starts cold"):
         export_plan(planned(), REQUEST, "plan.json")
 
@@ -403,10 +403,10 @@ def test_a_plan_of_a_snapshot_of_unknown_age_is_refused_with_what_mends_that():
 
 
 def test_a_file_that_expires_before_the_longest_that_the_plan_may_take_is_refused(monkeypatch):
-    likely_ms = export_plan(planned(), REQUEST, "plan.json").simulated.summary.duration_ms
+    likely_ms = export_plan(planned(), REQUEST, "plan.json").simulated_plan.summary.duration_ms
     ranges = (FigureRange("duration_ms", likely_ms, 3 * likely_ms),)
     long = replace(planned(), summary=replace(planned().summary, duration_ms=likely_ms, ranges=ranges))
-    monkeypatch.setattr("kstream_plan.simulation.target_export._simulated", lambda *_: long)
+    monkeypatch.setattr("kstream_plan.simulation.target_export._simulate_file", lambda *_: long)
     export_plan(planned(), replace(REQUEST, expires_in_ms=3 * likely_ms), "plan.json")
     with pytest.raises(ExportRefusedError, match="the longest that it may take"):
         export_plan(planned(), replace(REQUEST, expires_in_ms=3 * likely_ms - 1), "plan.json")
@@ -417,7 +417,7 @@ def test_a_file_that_expires_before_the_group_notices_who_left_is_refused():
     scenario = Scenario(events=(Leave(at_ms=45_000, process_ids=(leaver,)),))
     plan = plan_checked(replace(snapshot(), decision=None), scenario=scenario, assignor="balanced")
     assert plan.rounds[0].at_ms == 45_000
-    needed_ms = 2 * (45_000 + export_plan(plan, REQUEST, "plan.json").simulated.summary.duration_ms)
+    needed_ms = 2 * (45_000 + export_plan(plan, REQUEST, "plan.json").simulated_plan.summary.duration_ms)
     export_plan(plan, replace(REQUEST, expires_in_ms=needed_ms), "plan.json")
     with pytest.raises(ExportRefusedError, match="twice the simulated time and the 45s before it"):
         export_plan(plan, replace(REQUEST, expires_in_ms=needed_ms - 1), "plan.json")
@@ -490,6 +490,6 @@ def test_a_file_warns_of_what_may_start_cold_in_another_outcome_and_of_what_rest
     given = random_group(random.Random(seed)).with_row(streams_version="4.3.1")
     made = plan_checked(given.snapshot, replace(given.options, now_ms=None))
     assert not made.unproven_starts
-    request = replace(REQUEST, by="process", now_ms=TAKEN_MS + 1_000, expires_in_ms=86_400_000, probe_ms=60_000)
+    request = replace(REQUEST, match_by="process", now_ms=TAKEN_MS + 1_000, expires_in_ms=86_400_000, probe_ms=60_000)
     codes = {note.code for note in export_plan(made, request, "plan.json").remarks.warnings}
     assert codes & {"restores-within-limit", "unproven-starts"} == ({code} if code else set())

@@ -158,8 +158,8 @@ def played() -> Bounces:
     found = bounce(_group(2, 2), 5_000, instances=["m1"], on_way=lambda done, in_all: answers.append((done, in_all)))
     assert answers == [(1, 3), (2, 3), (3, 3)]
     assert (found.restart_ms, found.left_out) == (5_000, ())
-    assert [(way.takes_proof, way.restarts) for way in found.played] == [(True, 1)] * 3
-    assert [event.process_ids for way in found.played for event in way.scenario.events] == [("m1",)] * 3
+    assert [(way.takes_proof, way.restarts) for way in found.ways] == [(True, 1)] * 3
+    assert [event.process_ids for way in found.ways for event in way.scenario.events] == [("m1",)] * 3
     return found
 
 
@@ -174,7 +174,7 @@ def test_what_is_unknown_of_copies_is_told_together_where_it_is_the_same(played:
     starts = (start(1), start(0), start(2, words="it is not"), start(3, fact=Fact.UNDATED))
     way = replace(played.as_it_is, unproven=starts)
     doubt = Note("no-capture-time", "When")
-    found = replace(played, played=(way, *played.played[1:]), doubts=(doubt,))
+    found = replace(played, ways=(way, *played.ways[1:]), doubts=(doubt,))
     assert found.reasons == (
         doubt,
         Note("old-report", "It may be", ("0_1", "0_0")),
@@ -191,12 +191,12 @@ def _safe(played_way: PlayedWay, **changes: Any) -> PlayedWay:
 
 def test_a_way_is_safe_if_its_pause_is_and_nothing_is_proven_cold_or_has_to_be_proven(played: Bounces) -> None:
     way = _safe(played.as_it_is, takes_proof=True)
-    assert (way.safe, way.is_likely_safe, way.pause_ms, way.behind) == (True, True, 1_000, ())
+    assert (way.safe, way.is_likely_safe, way.pause_ms, way.proven_cold) == (True, True, 1_000, ())
     doubted = replace(way, unproven=(start(0),))
-    assert (doubted.safe, doubted.is_likely_safe, doubted.behind) == (False, True, ())
+    assert (doubted.safe, doubted.is_likely_safe, doubted.proven_cold) == (False, True, ())
     assert replace(doubted, takes_proof=False).safe
     behind = replace(way, unproven=(start(0), start(1, Known.BEHIND)), takes_proof=False)
-    assert (behind.safe, behind.is_likely_safe, behind.behind) == (False, False, (start(1, Known.BEHIND),))
+    assert (behind.safe, behind.is_likely_safe, behind.proven_cold) == (False, False, (start(1, Known.BEHIND),))
     for outcome in ("unsafe", "undecided"):
         other = replace(way, safe_pause=replace(way.safe_pause, outcome=outcome))
         assert (other.safe, other.is_likely_safe) == (False, False)
@@ -206,7 +206,7 @@ def test_what_is_likely_decides_between_no_and_unknown(played: Bounces) -> None:
     way = _safe(played.as_it_is, takes_proof=True)
 
     def answer(played_way: PlayedWay, *doubts: Note) -> tuple[bool, Answer | None]:
-        found = replace(played, played=(played_way, *played.played[1:]), doubts=doubts)
+        found = replace(played, ways=(played_way, *played.ways[1:]), doubts=doubts)
         return played_way.is_likely_unsafe, found.answer
 
     assert answer(way) == (False, Answer.YES)
@@ -232,28 +232,26 @@ def test_what_is_likely_decides_between_no_and_unknown(played: Bounces) -> None:
 
 
 def test_what_needs_nothing_comes_first_then_what_is_fastest_then_the_order_of_the_ways(played: Bounces) -> None:
-    close, leave, static = (
-        _safe(item, ends_ms=ends_ms) for item, ends_ms in zip(played.played, (9, 5, 1), strict=True)
-    )
+    close, leave, static = (_safe(item, ends_ms=ends_ms) for item, ends_ms in zip(played.ways, (9, 5, 1), strict=True))
     assert (close.is_prepared, leave.is_prepared, static.is_prepared, static.needs_static) == (False, False, True, True)
-    of_all = replace(played, played=(close, leave, static), process_ids=(), doubts=())
+    of_all = replace(played, ways=(close, leave, static), process_ids=(), doubts=())
     assert of_all.best_safe == leave
     assert of_all.better_ways == (static,)
     some = replace(of_all, process_ids=("m1",))
     assert some.best_safe == close
     assert (
         replace(
-            some, played=(replace(close, safe_pause=replace(close.safe_pause, outcome="unsafe")), leave, static)
+            some, ways=(replace(close, safe_pause=replace(close.safe_pause, outcome="unsafe")), leave, static)
         ).best_safe
         == leave
     )
     unsafe = tuple(replace(item, safe_pause=replace(item.safe_pause, outcome="unsafe")) for item in (close, leave))
-    assert replace(some, played=(*unsafe, static)).best_safe is None
-    assert replace(of_all, played=(*unsafe, static)).best_safe == static
+    assert replace(some, ways=(*unsafe, static)).best_safe is None
+    assert replace(of_all, ways=(*unsafe, static)).best_safe == static
     doubted = replace(of_all, doubts=(Note("no-capture-time", ""),))
     assert (doubted.best_safe, doubted.better_ways) == (None, ())
-    equal = replace(of_all, played=(replace(close, ends_ms=5), leave))
-    assert equal.best_safe == equal.played[0]
+    equal = replace(of_all, ways=(replace(close, ends_ms=5), leave))
+    assert equal.best_safe == equal.ways[0]
     assert equal.better_ways == ()
     settings = replace(leave, way=Way(name="leave", settings=(("session_timeout_ms", 1),)))
     assert (settings.is_prepared, settings.needs_static) == (True, False)
@@ -271,7 +269,7 @@ def _static(group: Group, number: int) -> Group:
 
 
 def test_static_members_are_set_up_once_all_of_them_are(played: Bounces) -> None:
-    way = played.played[2]
+    way = played.ways[2]
     for number, needs in ((0, True), (1, True), (2, False)):
         group = _static(way.plan.group, number)
         assert replace(way, plan=replace(way.plan, group=group)).needs_static is needs
@@ -292,14 +290,14 @@ def test_a_restart_has_to_end_before_the_session_time_out_from_the_last_heartbea
     played: Bounces, name: str, restart_ms: int, margin_ms: tuple[int, int] | None, back_within_ms: int | None
 ) -> None:
     assert (played.first.config.session_timeout_ms, played.first.config.heartbeat_interval_ms) == (45_000, 3_000)
-    best = _safe(next(item for item in played.played if item.way.name == name))
+    best = _safe(next(item for item in played.ways if item.way.name == name))
     unsafe = [
         replace(item, safe_pause=replace(item.safe_pause, outcome="unsafe"))
-        for item in played.played
+        for item in played.ways
         if item.way.name != name
     ]
     static = replace(best, plan=replace(best.plan, group=_static(best.plan.group, 2)))
-    found = replace(played, played=(static, *unsafe), restart_ms=restart_ms, process_ids=(), doubts=())
+    found = replace(played, ways=(static, *unsafe), restart_ms=restart_ms, process_ids=(), doubts=())
     assert found.best_safe == static
     assert (found.margin_ms, found.back_within_ms) == (margin_ms, back_within_ms)
 
@@ -312,14 +310,14 @@ def test_a_group_goes_on_before_a_restart_if_one_of_its_assumptions_says_so(play
         ((goes_on, other), True),
         ((), False),
     ):
-        way = replace(played.played[0], plan=replace(played.first, assumptions=assumptions))
-        assert replace(played, played=(way, *played.played[1:])).goes_on is is_going_on
+        way = replace(played.ways[0], plan=replace(played.first, assumptions=assumptions))
+        assert replace(played, ways=(way, *played.ways[1:])).goes_on is is_going_on
 
 
 def test_every_way_is_played_with_the_options_that_are_given() -> None:
     found = bounce(one_standby(), 5_000, PlanOptions(assignor="balanced"))
-    assert [way.way.name for way in found.played] == ["default-close", "leave", "static", "surge"]
-    assert {way.plan.assignor for way in found.played} == {"balanced"}
-    assert found.played[-1].draws is not None
-    assert all(way.settles for way in found.played)
-    assert not any(way.takes_proof for way in found.played)
+    assert [way.way.name for way in found.ways] == ["default-close", "leave", "static", "surge"]
+    assert {way.plan.assignor for way in found.ways} == {"balanced"}
+    assert found.ways[-1].draws is not None
+    assert all(way.settles for way in found.ways)
+    assert not any(way.takes_proof for way in found.ways)

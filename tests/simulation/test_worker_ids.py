@@ -17,7 +17,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.stops import stops_of
 from kstream_plan.render.answers import to_table as simulation_table
 from kstream_plan.render.text.numbers import duration
-from kstream_plan.simulation.new_ids import drawn, is_random
+from kstream_plan.simulation.new_ids import is_random, with_random_ids
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.simulate import simulate
 from tests.helpers import captured_scenarios
@@ -63,11 +63,11 @@ def test_each_draw_has_other_ids_of_the_groups_own_style(happens: Event, prefixe
     group = workers().state.group
     scenario = Scenario(events=(Leave(at_ms=0, process_ids=("10.0.0.1:8083",)), happens))
     assert is_random(scenario, group)
-    one, other = (_ids(drawn(scenario, group, draw).events[1]) for draw in (0, 1))
+    one, other = (_ids(with_random_ids(scenario, group, draw).events[1]) for draw in (0, 1))
     for ids in (one, other):
         assert [name[:-36] for name in ids] == prefixes
     assert not {*one} & {*other}
-    assert drawn(scenario, group, 1) == drawn(scenario, group, 1)
+    assert with_random_ids(scenario, group, 1) == with_random_ids(scenario, group, 1)
 
 
 def test_a_worker_may_be_named_by_its_host_after_it_came_back_under_another_id() -> None:
@@ -77,7 +77,7 @@ def test_a_worker_may_be_named_by_its_host_after_it_came_back_under_another_id()
         Return(at_ms=60_000, process_ids=host),
         Leave(at_ms=400_000, process_ids=host),
     )
-    _, back, left = drawn(Scenario(events=events), workers().state.group, 0).events
+    _, back, left = with_random_ids(Scenario(events=events), workers().state.group, 0).events
     assert isinstance(back, Return)
     assert isinstance(left, Leave)
     assert left.process_ids == back.new_process_ids
@@ -90,7 +90,7 @@ def test_ids_of_other_kinds_of_groups_stay() -> None:
     for group in (snapshot(even(3)).state.group, captured_scenarios.before("scale-out").state.group):
         name = group.instances[0].process_id
         events = (Stop(at_ms=0, process_ids=(name,)), Return(at_ms=9, process_ids=(name,)))
-        assert drawn(Scenario(events=events), group, 0).events == events
+        assert with_random_ids(Scenario(events=events), group, 0).events == events
         assert not is_random(Scenario(events=(ROLLING,)), group)
 
 
@@ -98,7 +98,7 @@ def test_who_leads_next_and_so_what_waits_differs_from_draw_to_draw_and_the_wors
     item, scenario = workers(6), Scenario(events=(ROLLING,))
     simulation = simulate(item, scenario, number_of_draws=8)
     assert simulation.draws is not None
-    plans = [plan_checked(item, scenario=drawn(scenario, item.state.group, draw)) for draw in range(8)]
+    plans = [plan_checked(item, scenario=with_random_ids(scenario, item.state.group, draw)) for draw in range(8)]
     found = {each.summary.paused_task_ms for each in plans}
     assert len(found) > 1
     assert simulation.draws.worst["max_pause_in_all"] == max(found)

@@ -133,7 +133,7 @@ def _export(options: ExportTargetOptions) -> Export:
         ) from error
     request = ExportRequest(
         plan_id=hashlib.sha256(_unpacked(data, path)).hexdigest()[:12],
-        by=options.by,
+        match_by=options.by,
         now_ms=time.time_ns() // 1_000_000 if options.now is None else options.now,
         expires_in_ms=_EXPIRES_IN_MS if options.expires_in is None else options.expires_in,
         probe_ms=_PROBE_MS if options.probe is None else options.probe,

@@ -13,7 +13,7 @@ from itertools import pairwise
 from kstream_plan.documents.codec import WrongValueError
 from kstream_plan.documents.plan.starts import wrong_starts
 from kstream_plan.model import Group, Target
-from kstream_plan.planner.summarize import kept, least_moves, summarize
+from kstream_plan.planner.summarize import least_moves, still_configured, summarize
 from kstream_plan.plans import Balance, Phase, Plan, Summary, Trigger
 from kstream_plan.plans.balance import balances, initial_balance
 from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
@@ -181,7 +181,7 @@ def _check_balance(computed_balance: Balance, saved_balance: Balance, plan: Plan
 def _summary(plan: Plan) -> Summary:
     """Return what the summary has to be; figures that depend on rates or on the design are taken as saved."""
     saved_summary, group = plan.summary, plan.group
-    moves = least_moves(group, kept(group, plan.initial, plan.rounds), _present(plan), _target(plan))
+    moves = least_moves(group, still_configured(group, plan.initial, plan.rounds), _present(plan), _target(plan))
     computed_summary = summarize(
         group,
         plan.initial,

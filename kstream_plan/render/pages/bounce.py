@@ -48,7 +48,7 @@ _OF_NOW = (COMES_NO_CLOSER, MAYBE_RESTORING, MAYBE_READY, INPUT_BEHIND)
 
 def bounce_page(bounces: Bounces) -> Page:
     """Return the page of the ways to restart a group."""
-    plan = bounces.played[0].plan
+    plan = bounces.ways[0].plan
     names = Names(plan.group)
     return Page(
         title=_title(bounces, names),
@@ -63,7 +63,7 @@ def bounce_page(bounces: Bounces) -> Page:
 
 
 def _title(bounces: Bounces, names: Names) -> str:
-    label = names.escape(bounces.played[0].plan.group.application_id)
+    label = names.escape(bounces.ways[0].plan.group.application_id)
     down = duration(bounces.restart_ms)
     downtime = f"{down} each" if bounces.restarted > 1 else f"down for {down}"
     if bounces.process_ids:
@@ -76,7 +76,7 @@ def _tone(bounces: Bounces) -> Tone:
         return answer_tone(bounces.answer)
     if bounces.best_safe is not None:
         return "unknown" if bounces.safety_of(bounces.best_safe) == "likely" else "good"
-    return "unknown" if any(way.is_likely_safe for way in bounces.played) else "bad"
+    return "unknown" if any(way.is_likely_safe for way in bounces.ways) else "bad"
 
 
 def _sentence(bounces: Bounces, names: Names) -> str:
@@ -135,7 +135,7 @@ def _best_of_all(bounces: Bounces, best: PlayedWay | None, names: Names) -> str:
         is_safe = "is safe" if is_proven or not best.likely_warm else "is likely, not proven, to be safe"
         safe = f"{best.way.label} {is_safe}{pause}{stores}: {_safe_words(bounces, best, names)}"
         return " ".join([f"{safe[0].upper()}{safe[1:]}.", *_better_ways(bounces, best)])
-    uncertain = [way for way in bounces.played if not way.is_likely_unsafe]
+    uncertain = [way for way in bounces.ways if not way.is_likely_unsafe]
     if not uncertain:
         return f"No way is safe. {_settle_first(bounces) or 'Standbys, or static members, would help.'}"
     ways = " and ".join(dict.fromkeys(way.way.label for way in uncertain))
@@ -143,7 +143,7 @@ def _best_of_all(bounces: Bounces, best: PlayedWay | None, names: Names) -> str:
     reasons = dict.fromkeys(as_sentence(f"{text[0].upper()}{text[1:]}") for text in texts)
     options = would_tell(start for way in uncertain for start in way.doubtful_starts)
     cure = [_settle_first(bounces)] if bounces.goes_on else options
-    unsafe_ways = " and ".join(dict.fromkeys(way.way.label for way in bounces.played if way not in uncertain))
+    unsafe_ways = " and ".join(dict.fromkeys(way.way.label for way in bounces.ways if way not in uncertain))
     rest = f"; {unsafe_ways} are not" if unsafe_ways else ""
     return " ".join(filter(None, (f"No way is proven to be safe: {ways} may be{rest}.", *reasons, *cure)))
 
@@ -229,20 +229,20 @@ def _facts(bounces: Bounces, names: Names) -> Iterator[Fact]:
 def _table(bounces: Bounces, names: Names) -> Table:
     figures = (">Duration", ">Rebalances", ">Paused at once", ">Longest pause", ">Cold starts")
     columns = columns_of("Way", "Safe", ">Wait between", *figures)
-    rows = tuple(_row(bounces, way, names) for way in bounces.played)
+    rows = tuple(_row(bounces, way, names) for way in bounces.ways)
     is_plural = bounces.restarted > 1
-    ways = [way.way for way in bounces.played if way.way.name in _WAY_ACTIONS and not way.way.settings]
+    ways = [way.way for way in bounces.ways if way.way.name in _WAY_ACTIONS and not way.way.settings]
     actions = [f"{way.label}: {_WAY_ACTIONS[way.name]}" for way in ways]
     wait = "wait between: from when one is back until the next stops; a process in its default close() also waits"
     lasts = "duration: until all are back and the group has settled"
     actions += [f"{wait} until a rebalance under way has ended", lasts] * is_plural
     at_once = "paused at once: with tasks of other instances that are cut over"
-    actions += [*[at_once] * any(map(_cuts_over, bounces.played)), "longest pause: all pauses of one task together"]
+    actions += [*[at_once] * any(map(_cuts_over, bounces.ways)), "longest pause: all pauses of one task together"]
     actions += ["ranges: what may follow from what is unknown"] * any(
-        way.figures.rebalances.least < way.figures.rebalances.most or way.worst_cold for way in bounces.played
+        way.figures.rebalances.least < way.figures.rebalances.most or way.worst_cold for way in bounces.ways
     )
     tasks = len(bounces.first.group.stateful)
-    is_repeated = any(way.worst_cold > tasks for way in bounces.played)
+    is_repeated = any(way.worst_cold > tasks for way in bounces.ways)
     actions += ["cold starts: over all restarts, so a task may count more than once"] if is_repeated else []
     actions += ["cold starts: if stores are persistent"] * bounces.are_stores_unknown
     actions += [] if bounces.best_safe is None else ["*: best safe way"]
@@ -287,12 +287,12 @@ def bounce_remarks(bounces: Bounces) -> Remarks:
 
 def _warnings(bounces: Bounces) -> Iterator[Note]:
     """Yield what is to be known of the group as it is, and why ways are not safe."""
-    first, number = bounces.played[0].plan, bounces.restarted
+    first, number = bounces.ways[0].plan, bounces.restarted
     yield from (note for note in (*first.warnings, *first.assumptions) if note.code in _OF_NOW)
-    off_target = next(filter(None, (without_target(way.plan) for way in bounces.played)), None)
+    off_target = next(filter(None, (without_target(way.plan) for way in bounces.ways)), None)
     yield from () if off_target is None else (off_target.note,)
     ways_of_reason: dict[str, list[str]] = {}
-    for way in bounces.played:
+    for way in bounces.ways:
         if not (bounces.process_ids and way is bounces.as_it_is):
             for text in _why_unsafe(way, number):
                 ways_of_reason.setdefault(text, []).append(way.way.label)
@@ -310,8 +310,8 @@ def _why_unsafe(way: PlayedWay, number: int, *, with_wait: bool = True) -> Itera
         reason = first if way.safe_pause.restarts else "whether it is safe is unknown"
         yield f"{reason}; all {number:,} have too many rebalances to simulate"
     elif not way.safe:
-        starts = way.behind or way.doubtful_starts
-        verb = "start cold" if way.behind else "may start cold"
+        starts = way.proven_cold or way.doubtful_starts
+        verb = "start cold" if way.proven_cold else "may start cold"
         facts = "; ".join(dict.fromkeys(start.evidence.words for start in starts))
         yield f"{count(len(starts), 'task')} {verb}. Their copies: {facts}"
 
@@ -319,7 +319,7 @@ def _why_unsafe(way: PlayedWay, number: int, *, with_wait: bool = True) -> Itera
 def _why_not(way: PlayedWay, number: int) -> str:
     cold, at_once = way.figures.cold_handovers, way.still_at_once
     most = way.worst_cold
-    verb = "would" if cold.median or way.behind else "may"
+    verb = "would" if cold.median or way.proven_cold else "may"
     starts = "cold start" if most == 1 else "cold starts"
     reasons = (
         [f"{span_to(cold.least, most) if cold.least else f'up to {most:,}'} {starts} {verb} follow"] if most else []
@@ -340,7 +340,7 @@ def _why_not(way: PlayedWay, number: int) -> str:
 
 def _notes(bounces: Bounces) -> Iterator[Note]:
     """Yield what is good to know of each way, and which ways were not simulated."""
-    for way in bounces.played:
+    for way in bounces.ways:
         name, pause = way.way.label, moment(way.pause_ms)
         if way.safe_pause.outcome == "safe" and way.safe_pause.longer_ms is not None:
             message = f"{name}: safe with {pause} between restarts, not with {moment(way.safe_pause.longer_ms)}"
@@ -370,7 +370,7 @@ def _assumptions(bounces: Bounces) -> Iterator[Note]:
     disk = "Instances keep their disk; with an empty one (emptyDir) everything they ran and copied is restored"
     yield Note("keeps-disk", disk)
     yield from (note for note in bounces.first.assumptions if note.code == SETTINGS_GIVEN)
-    expiries = (note for way in bounces.played for note in way.plan.assumptions if note.code == TARGET_EXPIRES)
+    expiries = (note for way in bounces.ways for note in way.plan.assumptions if note.code == TARGET_EXPIRES)
     yield from islice(expiries, 1)
     if not bounces.process_ids and bounces.are_stores_unknown:
         stores = "Stores are persistent; stores in memory are restored at every restart (--stores in-memory)"

@@ -208,7 +208,7 @@ def _wait(drain: Drain) -> Iterator[Fact]:
     if drain.wait_ms is None:
         return
     config, cold, answer = drain.plan.config, drain.cold_later, drain.answer_later
-    summary, is_streams = drain.waiting.summary, drain.plan.design == "streams"
+    summary, is_streams = drain.waiting_plan.summary, drain.plan.design == "streams"
     ifs = ["copies have caught up by then"]
     ifs += ["stores are persistent"] * drain.needs_persistent_stores_later
     ifs += ["state left on disks is still there"] * drain.needs_left_over_state_later
@@ -243,7 +243,7 @@ def _report_age(drain: Drain) -> Iterator[Fact]:
     """Yield when lags were reported, and when they were measured."""
     parts = [
         f"{word} {' to '.join(dict.fromkeys(map(utc, times)))}"
-        for word, times in (("measured", drain.measured), ("reported", drain.reported))
+        for word, times in (("measured", drain.measured_at), ("reported", drain.reported_at))
         if times is not None
     ]
     if parts:
@@ -332,7 +332,7 @@ def _next(drain: Drain) -> Iterator[Note]:
     standbys = max(drain.plan.config.num_standby_replicas + 1, len(words))
     if drain.plan.design not in ("classic", "streams") or not drain.now:
         return
-    is_endless = drain.waiting.verdict.kind in ("stuck", "cyclic")
+    is_endless = drain.waiting_plan.verdict.kind in ("stuck", "cyclic")
     if is_endless or (drain.answer is not Answer.YES and drain.answer_later is Answer.YES):
         yield Note("ask-why", "kstream-plan why SNAPSHOT")
     elif drain.plan.design == "classic" and drain.how_many_cold[0] and standbys < len(drain.plan.group.instances):
@@ -356,7 +356,7 @@ def _restart_may_be_safer(drain: Drain) -> bool:
     if drain.plan.design != "classic" or len(drain.process_ids) > 1 or not drain.now or _leaves(drain):
         return False
     in_memory = any(start.evidence.fact is Evident.IN_MEMORY for start in drain.unproven)
-    return drain.answer is not Answer.YES and not drain.over and not in_memory
+    return drain.answer is not Answer.YES and not drain.moment_doubts and not in_memory
 
 
 def source_now(plan: Plan, names: Names, time: str | None) -> str:

@@ -50,7 +50,7 @@ def _number(sentences: Sequence[str]) -> Iterator[str]:
 def _sentences(export: Export) -> Iterator[str]:
     tasks = sum(len(slot.active) for slot in export.file.slots)
     yield f"The file places {count(tasks, 'task')} on {count(len(export.file.slots), 'instance')}."
-    plan = export.simulated
+    plan = export.simulated_plan
     if plan is None:
         yield f"{as_sentence(export.unsimulated)} It was not simulated: check-target says what a group makes of it."
         return

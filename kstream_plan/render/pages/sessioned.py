@@ -47,7 +47,7 @@ def _sentence(upgrade: SessionedUpgrade, names: Names) -> str:
 
 def _row(upgrade: SessionedUpgrade, row: UpgradeRow) -> Row:
     figures = row.figures
-    settles = figures.settled == figures.draws
+    settles = figures.settled_draws == figures.draws
     return text_row(
         f"{upgrade.add:,} join" if row.what == "join" else _EVENTS[row.what],
         "both" if row.what == "upgrade" else row.protocol,
@@ -66,7 +66,7 @@ def _is_long(upgrade: SessionedUpgrade, row: UpgradeRow) -> bool:
 
 def _tone(upgrade: SessionedUpgrade) -> Tone:
     """Return how the restart itself ends."""
-    if any(row.figures.settled < row.figures.draws for row in upgrade.rows):
+    if any(row.figures.settled_draws < row.figures.draws for row in upgrade.rows):
         return "bad"
     doubts = {note.code for note in upgrade.snapshot.warnings} & {DELAY_UNKNOWN, WORKER_SILENT, HELD_BY_SEVERAL}
     return "unknown" if doubts or _is_long(upgrade, upgrade.rows[0]) else "good"

@@ -116,7 +116,7 @@ def _row(switch: Switch, row: SwitchRow, names: Names) -> Row:
 
 def _settle_cell(figures: SwitchFigures) -> Cell:
     """Return when every task runs where it stays, restores included."""
-    if figures.settled < figures.draws:
+    if figures.settled_draws < figures.draws:
         return text_cell("not settled", "bad")
     if figures.may_not_settle:
         return text_cell(f"at least {at_least(figures.at_least_ms.least)}, or not settled", "unknown")
@@ -130,6 +130,6 @@ def _settle_cell(figures: SwitchFigures) -> Cell:
 
 def _tone(rows: Sequence[SwitchRow]) -> Tone:
     """Return red if something does not settle or starts cold, yellow if it may."""
-    if any(row.figures.settled < row.figures.draws or row.figures.cold_handovers.median for row in rows):
+    if any(row.figures.settled_draws < row.figures.draws or row.figures.cold_handovers.median for row in rows):
         return "bad"
     return "unknown" if any(row.figures.cold_handovers.most or row.figures.runs_ms is None for row in rows) else "good"

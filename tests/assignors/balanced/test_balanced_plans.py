@@ -32,7 +32,7 @@ from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import HandOver, Plan, Reason, ReasonCode, restores_anew
 from kstream_plan.plans.invariants import broken_invariants
-from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
@@ -93,7 +93,7 @@ def test_nothing_restores_less_than_the_bound_whatever_happens(assignor: str, pr
     for seed in range(12):
         for make in (random_scenarios.random_case, random_scenarios.hard_case):
             before, scenario = make(seed)
-            result = drawn(scenario, before.state.group, 0)
+            result = with_random_ids(scenario, before.state.group, 0)
             options = PlanOptions(assignor=assignor, protocol=protocol, max_rounds=150, bounds=True)
             outcome = plan(before, options, scenario=result, floor=False, ranges=False)
             bound, restored = outcome.summary.lower_bounds.restored_records, outcome.summary.restored_records

@@ -13,7 +13,7 @@ from kstream_plan.plans import MemberJoined, Plan
 from kstream_plan.plans.holdings_log import HoldingsLog
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.plans.step_rows import StepMaker
-from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers.stateful_groups import stateful_case, with_rates
 
@@ -27,7 +27,7 @@ def of_two_joining(seed: int, *later: Join) -> tuple[Snapshot, Scenario]:
 
 
 def played(snapshot: Snapshot, scenario: Scenario | None, *, max_rounds: int = 150) -> Plan:
-    item = None if scenario is None else drawn(scenario, snapshot.state.group, 0)
+    item = None if scenario is None else with_random_ids(scenario, snapshot.state.group, 0)
     return plan(snapshot, scenario=item, max_rounds=max_rounds, floor=False, ranges=False)
 
 

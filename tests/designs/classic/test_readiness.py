@@ -51,5 +51,5 @@ def test_a_restart_amid_a_cold_start_may_start_it_cold_again(
 
 def test_no_way_to_restart_is_safe_while_tasks_of_others_may_not_run(after_a_crash: Snapshot) -> None:
     found = bounce(after_a_crash, 5_000)
-    assert not any(item.safe for item in found.played)
+    assert not any(item.safe for item in found.ways)
     assert any("tasks of other instances may still restore" in line.text for line in page_of(found).lines)

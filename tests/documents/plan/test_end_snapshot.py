@@ -32,7 +32,7 @@ from kstream_plan.model.scenario import Leave, Return, Scenario
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.model.snapshot import Stores
 from kstream_plan.plans import Plan, Trigger
-from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
@@ -49,7 +49,7 @@ def end_of(made: Plan) -> Snapshot:
 
 def scale_out_of(name: str, restore: float | None, produce: float | None) -> tuple[Snapshot, Scenario]:
     snapshot = replace(captured_scenarios.before(name, restore, produce), captured_at=TIME)
-    return snapshot, drawn(scale_out(snapshot.state.group, add=2), snapshot.state.group, 0)
+    return snapshot, with_random_ids(scale_out(snapshot.state.group, add=2), snapshot.state.group, 0)
 
 
 def by_name(made: Plan, holdings: Any) -> dict[str, dict[str, list[str]]]:

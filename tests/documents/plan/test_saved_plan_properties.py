@@ -17,7 +17,7 @@ from kstream_plan.model import Group, Partition, Rates, Snapshot
 from kstream_plan.plans.activity import events
 from kstream_plan.render.answers import to_markdown as markdown
 from kstream_plan.render.answers import to_table as table
-from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
@@ -86,7 +86,7 @@ def test_any_simulation_that_goes_on_from_an_earlier_decision_is_saved_and_read_
     seed: int, rounds: int, since_ms: int, restore: float | None, produce: float | None
 ) -> None:
     snapshot, scenario = random_case(seed)
-    whole = drawn(scenario, snapshot.state.group, 0)
+    whole = with_random_ids(scenario, snapshot.state.group, 0)
     captured = replace(snapshot, captured_at="2026-11-21T12:00:00.000Z")
     cut = plan(captured, scenario=whole, max_rounds=rounds, ranges=False, floor=False)
     before = snapshot_from_row(end_snapshot(cut), "end.json")

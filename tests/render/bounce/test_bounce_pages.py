@@ -82,7 +82,7 @@ def test_what_people_see(name: str) -> None:
 def test_a_pause_has_no_upper_limit_where_a_task_may_start_cold(name: str) -> None:
     (table,) = bounce_page(_case(name)).tables
     place = [column.head for column in table.columns].index("Longest pause")
-    for way, row in zip(_case(name).played, table.rows, strict=True):
+    for way, row in zip(_case(name).ways, table.rows, strict=True):
         is_cold = bool(way.most_cold or way.figures.cold_handovers.most)
         assert row.cells[place].items[0].startswith("at least ") == is_cold
 
@@ -90,7 +90,7 @@ def test_a_pause_has_no_upper_limit_where_a_task_may_start_cold(name: str) -> No
 def test_the_panel_says_of_how_many_restarts_too_few_were_simulated() -> None:
     found = _case("within-the-time-out")
     undecided = FoundPause(outcome="undecided", pause_ms=0, restarts=2)
-    cut = replace(found, played=tuple(replace(way, safe_pause=undecided) for way in found.played))
+    cut = replace(found, ways=tuple(replace(way, safe_pause=undecided) for way in found.ways))
     [sentence, *_] = bounce_page(cut).sentences
     assert "The first 2 restarts are safe; all 3 have too many rebalances to simulate." in sentence
 
@@ -120,9 +120,9 @@ def test_where_no_way_is_proven_the_reason_and_what_tells_are_whole_sentences(
     reason = Note("may-not-settle", "Whether the group settles is unknown")
     ways = [
         replace(way, safe_pause=replace(way.safe_pause, outcome="unsafe", reason=reason), unproven=(start,))
-        for way in bounces.played
+        for way in bounces.ways
     ]
-    sentence = bounce_page(replace(bounces, played=tuple(ways))).sentences[0]
+    sentence = bounce_page(replace(bounces, ways=tuple(ways))).sentences[0]
     assert sentence.startswith("No way is proven to be safe: default close and static members may be; ")
     assert "Whether the group settles is unknown." in sentence
     assert sentence.endswith(end)
@@ -133,10 +133,10 @@ def test_where_no_way_is_proven_the_reason_and_what_tells_are_whole_sentences(
 def test_the_panel_and_the_table_have_the_same_figures(name: str) -> None:
     found, page = _case(name), bounce_page(_case(name))
     (table,), facts = page.tables, {fact.key: fact.value for fact in page.facts}
-    row = table.rows[found.played.index(found.best_safe or found.as_it_is)]
+    row = table.rows[found.ways.index(found.best_safe or found.as_it_is)]
     cells = {column.head: cell.text for column, cell in zip(table.columns, row.cells, strict=True)}
     same = {"rebalances": "Rebalances", "cold": "Cold starts"}
-    way = json.loads(to_json(found))["ways"][found.played.index(found.best_safe or found.as_it_is)]
+    way = json.loads(to_json(found))["ways"][found.ways.index(found.best_safe or found.as_it_is)]
     assert facts["pause"].startswith(f"task {way['longest_pause']['task_id']} ")
     assert f": {cells['Longest pause']} " in facts["pause"]
     assert way["paused_tasks"][0] in facts["at_once"]
@@ -177,7 +177,7 @@ def test_a_group_that_moves_tasks_is_told_how_long_to_wait(instances: tuple[str,
 
 def test_a_duration_has_its_likely_value_and_its_ends() -> None:
     bounces = _case("within-the-time-out")
-    way = bounces.played[0]
+    way = bounces.ways[0]
     (table,) = bounce_page(bounces).tables
     place = [column.head for column in table.columns].index("Duration")
     assert table.rows[0].cells[place].text == duration_range(*way.lasts_ms)
@@ -187,17 +187,17 @@ def test_a_duration_has_its_likely_value_and_its_ends() -> None:
 
 def test_cold_starts_are_unknown_where_a_simulation_of_what_is_unknown_has_some() -> None:
     bounces = _case("within-the-time-out")
-    way = bounces.played[0]
+    way = bounces.ways[0]
     reason = Note("may-start-cold", "Tasks start cold in the worst case of what is unknown")
     seen = replace(way, safe_pause=replace(way.safe_pause, outcome="unsafe", reason=reason))
-    (table,) = bounce_page(replace(bounces, played=(seen,))).tables
+    (table,) = bounce_page(replace(bounces, ways=(seen,))).tables
     place = [column.head for column in table.columns].index("Cold starts")
     assert (table.rows[0].cells[place].text, table.rows[0].cells[place].tone) == ("unknown", "unknown")
 
 
 def test_none_is_safe() -> None:
     found = _case("beyond-the-time-out")
-    unsafe = replace(found, played=tuple(item for item in found.played if not item.safe))
+    unsafe = replace(found, ways=tuple(item for item in found.ways if not item.safe))
     assert unsafe.best_safe is None
     page = bounce_page(unsafe)
     assert page.tone != "good"
@@ -252,7 +252,7 @@ def test_an_instance_without_its_option_is_told_of_it(capsys: pytest.CaptureFixt
 
 def test_exit_code_3_if_none_is_safe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     found = _case("beyond-the-time-out")
-    unsafe = replace(found, played=tuple(item for item in found.played if not item.safe))
+    unsafe = replace(found, ways=tuple(item for item in found.ways if not item.safe))
     monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (_settled(),))
     monkeypatch.setattr("kstream_plan.cli.commands.bounce.bounces_of", lambda *_of, **_options: unsafe)
     out = tmp_path / "restarts.yaml"
