@@ -107,7 +107,7 @@ def main() -> None:
         by_file, _, decision = seconds(group_of(tasks, members), content)
         print(
             f"{tasks:,} tasks, {members} members: {by_file:.3f} s by a file of {len(content):,} bytes, "
-            f"{without:.3f} s without; {len(decision.waiting)} tasks wait"
+            f"{without:.3f} s without; {len(decision.tasks_waiting)} tasks wait"
         )
 
 

@@ -97,7 +97,7 @@ def rendered(group: MembersAndTasks, followed: Followed, decision: PlannedDecisi
         "active": _by_process(group, enumerate(decision.running)),
         "standby": _by_process(group, sorted([*copies, *decision.warmups])),
         "warm": [[names[task], ids[place]] for task, place in decision.warmups],
-        "waiting": [names[task] for task in decision.waiting],
+        "waiting": [names[task] for task in decision.tasks_waiting],
         "standbys_waiting": [[names[task], ids[place]] for task, place in decision.standbys_waiting],
         "followup_ms": decision.follow_up_ms,
         "followup_on": None if on is None else ids[on],

@@ -23,7 +23,7 @@ from kstream_plan.snapshots.rows.lag_course import (
     Progress,
     TaskCourse,
     sum_of,
-    together,
+    total_progress,
 )
 from tests.helpers.schemas import validator
 
@@ -55,7 +55,7 @@ def courses(draw: st.DrawFn) -> LagCourse:
         )
         for number in range(draw(st.integers(1, 6)))
     )
-    progress, lags = together([instance.progress for instance in instances]), sum_of(instances)
+    progress, lags = total_progress([instance.progress for instance in instances]), sum_of(instances)
     tasks = (TaskCourse("0_1", 2, draw(COUNTS), draw(RATES)),)
     return LagCourse("orders", 0, DAY_MS, 10, 2 * len(instances), progress, lags, instances, tasks)
 
