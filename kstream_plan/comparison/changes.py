@@ -86,7 +86,7 @@ class Start(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Between:
+class ChangeCourse:
     """What is known of the way from one side to the other.
 
     starts: the last start of each task on another instance.

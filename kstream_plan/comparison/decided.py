@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from kstream_plan.comparison.said_and_happened import HeldBy, Recorded, TaskDifference
+from kstream_plan.comparison.said_and_happened import Recorded, TaskDifference, TaskHolders
 from kstream_plan.model import Group, Holding, WorkId
 from kstream_plan.plans import MemberLeft, Plan, Round
 
@@ -106,9 +106,9 @@ def differences(
         yield TaskDifference(task_id, _holders(mine, task_id), _holders(theirs, task_id))
 
 
-def _holders(by_instance: Mapping[str, Tasks], task_id: WorkId) -> HeldBy:
+def _holders(by_instance: Mapping[str, Tasks], task_id: WorkId) -> TaskHolders:
     runs = [name for name, (active, _) in by_instance.items() if task_id in active]
-    return HeldBy(
+    return TaskHolders(
         min(runs, default=None), tuple(sorted(name for name, tasks in by_instance.items() if task_id in tasks[1]))
     )
 

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from types import MappingProxyType
 
 from kstream_plan.comparison.changes import (
-    Between,
+    ChangeCourse,
     Comparison,
     CopyChange,
     CopyChangeKind,
@@ -30,7 +30,7 @@ from kstream_plan.plans.balance import balance_of
 _COPY_ROLES = (Role.STANDBY, Role.WARMUP, Role.TEMPORARY)
 
 
-def compare(old: Side, new: Side, course: Between | None = None) -> Comparison:
+def compare(old: Side, new: Side, course: ChangeCourse | None = None) -> Comparison:
     """Return what changed from ``old`` to ``new``.
 
     Args:
@@ -39,7 +39,7 @@ def compare(old: Side, new: Side, course: Between | None = None) -> Comparison:
         course: what is known of the way between them, which then counts instead of ``old``'s lags.
     """
     old_seats, new_seats = _Seats(old), _Seats(new)
-    course = course or Between()
+    course = course or ChangeCourse()
     evidence = Evidence(old, new, course)
     changes = []
     unchanged = stopped_ms = 0
@@ -70,12 +70,12 @@ def compare(old: Side, new: Side, course: Between | None = None) -> Comparison:
     )
 
 
-def _is_full_history(course: Between) -> bool:
+def _is_full_history(course: ChangeCourse) -> bool:
     """Tell whether a history shows what happened on the way: it has every generation of it."""
     return course.is_history and course.pauses_ms is not None
 
 
-def _remarks(old: Side, new: Side, course: Between, remarks: Remarks) -> Remarks:
+def _remarks(old: Side, new: Side, course: ChangeCourse, remarks: Remarks) -> Remarks:
     """Add the remarks about the sides and the way between them."""
     notes = [
         Note("lags-measured", f"{moment}: {side.lag_coverage}")
@@ -296,7 +296,7 @@ def _totals(
     old: Side,
     new: Side,
     changes: Sequence[TaskChange],
-    course: Between,
+    course: ChangeCourse,
     unchanged: int,
     stopped_ms: int,
     *,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from kstream_plan.comparison.changes import Between, Side, Start, TaskChange, TaskClass
+from kstream_plan.comparison.changes import ChangeCourse, Side, Start, TaskChange, TaskClass
 from kstream_plan.comparison.diff import compare
 from kstream_plan.model import LATEST, UNKNOWN, WorkId
 from kstream_plan.snapshots.rows.measured_rates import progress
 from kstream_plan.snapshots.rows.times import parse_time
 
 
-def history_course(sides: Sequence[Side]) -> Between:
+def history_course(sides: Sequence[Side]) -> ChangeCourse:
     """Return what the generations between two tell, the two included: each move with the lags it was decided by.
 
     The decision that led to a side is of the time of the side before it. A task that was withheld paused from
@@ -43,7 +43,7 @@ def history_course(sides: Sequence[Side]) -> Between:
                 starts[change.task_id] = change.start._replace(held=had_copy)
         records = comparison.totals.restore_records if new.copies is None else _restored_records(old, new)
         restored_records = None if restored_records is None or records is None else restored_records + records
-    return Between(
+    return ChangeCourse(
         starts=starts,
         pauses_ms=pauses_ms,
         is_history=True,

@@ -80,7 +80,7 @@ class Recorded:
         return self.snapshot.decision is not None and self.snapshot.decision.probing_rebalance is False
 
 
-class HeldBy(NamedTuple):
+class TaskHolders(NamedTuple):
     """The process ids of a task's owner and of the instances with its copies, in order."""
 
     active: str | None
@@ -91,8 +91,8 @@ class TaskDifference(NamedTuple):
     """A task that was decided otherwise than planned; process ids are the plan's where it has the instance."""
 
     task_id: WorkId
-    said: HeldBy
-    seen: HeldBy
+    said: TaskHolders
+    seen: TaskHolders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from kstream_plan.comparison.changes import Between, Side, Start
+from kstream_plan.comparison.changes import ChangeCourse, Side, Start
 from kstream_plan.comparison.warmth import held_copies
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Note, Snapshot, WorkId
 from kstream_plan.model.starting_state import newcomers
@@ -39,7 +39,7 @@ class Pair(NamedTuple):
 
     old: Side
     new: Side
-    course: Between | None
+    course: ChangeCourse | None
     warnings: tuple[Note, ...] = ()
     rivals: tuple[Plan, Plan] | None = None
 
@@ -153,7 +153,7 @@ def _tasks_by_consumer(side: Side) -> dict[str, list[list[WorkId]]]:
     }
 
 
-def plan_course(plan: Plan, first: int, last: int) -> Between:
+def plan_course(plan: Plan, first: int, last: int) -> ChangeCourse:
     """Return what a plan tells of the way from after round ``first`` to after round ``last``."""
     rounds, limit = plan.rounds[first:last], plan.config.acceptable_recovery_lag
     restore_records_by_copy: dict[tuple[WorkId, str], int | None] = {}
@@ -186,6 +186,6 @@ def plan_course(plan: Plan, first: int, last: int) -> Between:
                     detours[step.task_id] = None
                 starts[step.task_id] = Start(step.caught_up, is_held, step.reason.lag, limit, needs)
     pauses_ms = plan.paused_ms_between(first, last)
-    return Between(
+    return ChangeCourse(
         starts=starts, restore_records_by_copy=restore_records_by_copy, pauses_ms=pauses_ms, detours=tuple(detours)
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from kstream_plan.comparison.changes import NO_LAGS, Between, Side, Start, TaskChange, TaskClass, between_text
+from kstream_plan.comparison.changes import NO_LAGS, ChangeCourse, Side, Start, TaskChange, TaskClass, between_text
 from kstream_plan.model import UNKNOWN, Group, Note, WorkId, whole_sum
 from kstream_plan.model.note import Remarks, name_list
 from kstream_plan.model.ranking import is_caught_up
@@ -20,7 +20,7 @@ class _Reported(NamedTuple):
 class Evidence:
     """What both sides of a comparison, and what is known of the way between them, tell of a task on an instance."""
 
-    def __init__(self, old: Side, new: Side, course: Between) -> None:
+    def __init__(self, old: Side, new: Side, course: ChangeCourse) -> None:
         self._old, self._new, self._course = old, new, course
         self._limit = new.config.acceptable_recovery_lag
         self._stopping = _consumer_names(old.group, old.stopping)

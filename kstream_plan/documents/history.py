@@ -15,7 +15,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any, BinaryIO, NamedTuple
 
-from kstream_plan.comparison.changes import Between, Side
+from kstream_plan.comparison.changes import ChangeCourse, Side
 from kstream_plan.comparison.history_course import history_course
 from kstream_plan.comparison.sides import Pair, snapshot_side, without_instances
 from kstream_plan.documents.snapshot_at import snapshot_at
@@ -178,7 +178,7 @@ def _stretch(entries: Sequence[HistoryEntry], first: str | None, last: str | Non
     sides = _sides(entries[first_row : end + 1], list(map(snapshot_side, snapshots)), end - first_row)
     sides = sides[start - first_row :]
     warnings = dict.fromkeys(note for snapshot in snapshots for note in snapshot.warnings)
-    course = history_course(sides) if _are_consecutive(sides) else Between(is_history=True)
+    course = history_course(sides) if _are_consecutive(sides) else ChangeCourse(is_history=True)
     return Pair(sides[0], sides[-1], course, tuple(warnings))
 
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kstream_plan.comparison.changes import Between, Side
+from kstream_plan.comparison.changes import ChangeCourse, Side
 from kstream_plan.comparison.sides import Pair, are_rivals, plan_course, plan_side, snapshot_side, starts_at
 from kstream_plan.documents.plan.files import are_plans
 from kstream_plan.documents.plan.read import read_plans
@@ -235,7 +235,7 @@ def _rivals(old: _Part, new: _Part) -> tuple[Plan, Plan] | None:
     return (old.plan, new.plan) if at_their_ends and are_rivals(old.plan, new.plan) else None
 
 
-def _course(old: _Part, new: _Part) -> Between | None:
+def _course(old: _Part, new: _Part) -> ChangeCourse | None:
     """Return what the plan on the new side tells of the way, if the old side lies on it."""
     if new.plan is None:
         return None

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from kstream_plan.documents.codec import WrongValueError
 from kstream_plan.documents.plan import adds_up
 from kstream_plan.documents.plan.fields import PLAN, PlanDocument, RoundDocument
-from kstream_plan.documents.plan.group_fields import Held, HeldTasks
+from kstream_plan.documents.plan.group_fields import HoldingsDocument, TaskIdsByRole
 from kstream_plan.documents.plan.json_documents import documents_in
 from kstream_plan.documents.plan.seal import with_known_ends
 from kstream_plan.documents.plan.simulation import simulation_of
@@ -316,7 +316,7 @@ def _check_balance(balance: Balance, group: Group, *keys: str) -> None:
             raise WrongValueError(problem, f".{name}", *keys)
 
 
-def _holdings(document: Held, group: Group, *keys: str) -> tuple[Holding, ...]:
+def _holdings(document: HoldingsDocument, group: Group, *keys: str) -> tuple[Holding, ...]:
     """Return what every consumer holds; ``keys`` lead to it."""
     consumers_of_group = {i.process_id: {c.consumer_id for c in i.consumers} for i in group.instances}
     consumers_of_document = {process_id: instance.consumers.keys() for process_id, instance in document.items()}
@@ -331,7 +331,7 @@ def _holdings(document: Held, group: Group, *keys: str) -> tuple[Holding, ...]:
             )
             for c in instance.consumers
         ]
-        instance_tasks = HeldTasks(
+        instance_tasks = TaskIdsByRole(
             saved_holding.active, saved_holding.standby, saved_holding.warmup, saved_holding.temporary
         )
         by_role = _ROLES, _holding(instance_tasks, group, *instance_keys), zip(*consumer_holdings, strict=True)
@@ -342,8 +342,10 @@ def _holdings(document: Held, group: Group, *keys: str) -> tuple[Holding, ...]:
     return tuple(holdings)
 
 
-def _holding(held_tasks: HeldTasks, group: Group, *keys: str) -> Holding:
-    return Holding(*[_task_indices(texts, group, role, keys) for role, texts in zip(_ROLES, held_tasks, strict=True)])
+def _holding(task_ids_by_role: TaskIdsByRole, group: Group, *keys: str) -> Holding:
+    return Holding(
+        *[_task_indices(texts, group, role, keys) for role, texts in zip(_ROLES, task_ids_by_role, strict=True)]
+    )
 
 
 def _task_indices(texts: Sequence[str], group: Group, role: str, keys: Sequence[str]) -> tuple[int, ...]:
