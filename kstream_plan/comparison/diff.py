@@ -1,4 +1,4 @@
-"""Two generations of a group → what moved, and what is known of why it matters. Pure: values in, values out."""
+"""Two generations of a group → what moved, and how warm each move was."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def compare(old: Side, new: Side, course: ChangeCourse | None = None) -> Compari
 
 
 def _is_full_history(course: ChangeCourse) -> bool:
-    """Tell whether a history shows what happened on the way: it has every generation of it."""
+    """Return whether a history shows what happened on the way: no generation of it is missing."""
     return course.is_history and course.pauses_ms is not None
 
 
@@ -116,7 +116,7 @@ def _all_tasks(old: Group, new: Group) -> Iterable[WorkId]:
 
 
 class _Seats:
-    """Who holds what on one side, by task id; where no standbys are wanted, a copy that is reported as one warms up."""
+    """The owners and copies on one side, by task id; without standbys configured, a standby counts as warm-up."""
 
     def __init__(self, side: Side) -> None:
         group = side.group
@@ -259,7 +259,7 @@ def _capacity_and_tag_changes(
 
 
 def _only_just_come(old: Side, new: Side) -> frozenset[str]:
-    """The newcomers of the old side that take part in the new one: from the next generation on, they do."""
+    """Return the newcomers of the old side that are members of the new one."""
     return old.newcomers if new.generation > old.generation else old.newcomers - new.newcomers
 
 

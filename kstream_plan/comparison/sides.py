@@ -1,4 +1,4 @@
-"""Snapshots, plans and histories as the sides of a comparison, with what they tell of the way between."""
+"""Snapshots, plans and histories as the sides of a comparison, and the course of a plan between them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Pair(NamedTuple):
 
 
 def snapshot_side(snapshot: Snapshot) -> Side:
-    """Return a snapshot as a side; an instance that holds and reports nothing counts as one that has just come."""
+    """Return a snapshot as a side; an instance that holds and reports nothing counts as a newcomer."""
     state = snapshot.state
     return Side(
         group=state.group,
@@ -107,7 +107,7 @@ def _departed_ids(plan: Plan, number: int) -> set[str]:
 
 
 def without_instances(side: Side, process_ids: set[str]) -> Side:
-    """Leave out instances that are not members then and hold nothing, and what they report."""
+    """Return a side without instances that are not its members, and without their reports."""
     group = side.group
     member_indexes = [index for index, instance in enumerate(group.instances) if instance.process_id not in process_ids]
     consumers = [consumer for index in member_indexes for consumer in group.consumers_of[index]]
@@ -132,7 +132,7 @@ def _of_instances(copies: Sequence[Copy], place: Mapping[int, int]) -> tuple[Cop
 
 
 def starts_at(old: Side, plan: Plan) -> bool:
-    """Whether a plan begins with what the members hold on a side, so that it tells the way from there."""
+    """Return whether a plan begins with the holdings of a side, so that it has the course from there."""
     first = plan_side(plan, 0)
     has_same_tasks = old.group.task_index.keys() == first.group.task_index.keys()
     return has_same_tasks and _tasks_by_consumer(old) == _tasks_by_consumer(first)
@@ -154,7 +154,7 @@ def _tasks_by_consumer(side: Side) -> dict[str, list[list[WorkId]]]:
 
 
 def plan_course(plan: Plan, first: int, last: int) -> ChangeCourse:
-    """Return what a plan tells of the way from after round ``first`` to after round ``last``."""
+    """Return the course of a plan from after round ``first`` to after round ``last``."""
     rounds, limit = plan.rounds[first:last], plan.config.acceptable_recovery_lag
     restore_records_by_copy: dict[tuple[WorkId, str], int | None] = {}
     left_over: dict[tuple[WorkId, str], int | None] = {}

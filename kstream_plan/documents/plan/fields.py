@@ -96,7 +96,7 @@ class Origin(NamedTuple):
 
 
 class RoundDocument(NamedTuple):
-    """One rebalance; what was decided and is then held only in full."""
+    """One rebalance; ``decided`` and ``assigned`` only with ``full``."""
 
     number: int
     generation: int

@@ -1,4 +1,4 @@
-"""The fields of a plan's JSON that say who is there, what there is to do, and who holds what."""
+"""The fields of a plan's JSON for members, tasks and holdings."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def _round(group: Group, rnd: Round, full: bool) -> RoundDocument:
 
 
 def _holdings_document(group: Group, holdings: Sequence[Holding]) -> HoldingsDocument:
-    """Return what is held, per instance and within it per consumer, by role."""
+    """Return the holdings by instance, and within it by consumer, by role."""
     document: dict[str, InstanceHolding] = {}
     for instance, consumers in zip(group.instances, group.consumers_of, strict=True):
         consumer_holdings = [holdings[consumer] for consumer in consumers]
