@@ -9,9 +9,9 @@ from kstream_plan.comparison.said_and_happened import (
     CopyEvidence,
     FirstDifference,
     GenerationPair,
-    HeldBy,
     SaidAndHappened,
     TaskDifference,
+    TaskHolders,
 )
 from kstream_plan.documents.codec import COUNT, TEXT, WHOLE, list_of, one_of, or_null
 from kstream_plan.model.times import format_time
@@ -26,7 +26,7 @@ class WordedDifference(NamedTuple):
 
 
 _TIME_MS = or_null(WHOLE)
-FORM.record(HeldBy, ref="held", active="Who runs it; null: none.", copies="Who has a copy of it.")
+FORM.record(TaskHolders, ref="held", active="Who runs it; null: none.", copies="Who has a copy of it.")
 TASK_DIFFERENCE = FORM.record(TaskDifference, ref="task", said="As planned.", seen="As it happened.")
 FORM.record(
     CopyEvidence,

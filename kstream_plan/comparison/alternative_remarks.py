@@ -78,7 +78,7 @@ def _in_force_at_once(outcomes: Sequence[SameOutcome]) -> Iterator[Note]:
 
 
 def _safety_warnings(outcomes: Sequence[SameOutcome]) -> Iterator[Note]:
-    """Yield what each setting is there for whose purpose is safety, where it differs."""
+    """Yield the purpose of each safety setting that differs between alternatives."""
     for change in outcomes[0].alternative.changes if len(outcomes) > 1 else ():
         if change.name in _SAFETY:
             yield Note("safety-setting", f"{change.name} is there for safety: {_SAFETY[change.name]}")

@@ -1,4 +1,4 @@
-"""Alternatives beside each other: what each comes to, which come to the same, and which is the fastest."""
+"""Alternatives beside each other: the figures of each, equal outcomes, and the fastest one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kstream_plan.plans.stops import Stops, stops_of
 
 
 class Change(NamedTuple):
-    """What an alternative has otherwise: a setting in Kafka's spelling, ``assignor``, ``scenario`` and the like."""
+    """What differs in an alternative: a setting in Kafka's spelling, ``assignor``, ``scenario`` and the like."""
 
     name: str
     value: str
@@ -64,12 +64,12 @@ class AlternativeFigures:
 
     @property
     def paused_at_once(self) -> int:
-        """The most tasks that are paused at the same time, in any draw."""
+        """The most tasks that are paused at the same time, in any random simulation."""
         return self.paused_tasks_at_once.most
 
     @property
     def peak_extra_copies(self) -> int:
-        """The most copies beyond those that stay, in any draw."""
+        """The most copies beyond those that stay, in any random simulation."""
         return self.extra_copies.most
 
 
@@ -102,7 +102,7 @@ class Alternative:
 
     @property
     def is_random(self) -> bool:
-        """Whether it is one of several draws: the shown one ranks it."""
+        """Whether it has random simulations: the one that is shown ranks it."""
         return self.draws is not None or bool(self.drawn_ms)
 
     @property
@@ -118,26 +118,26 @@ class Alternative:
 
 
 class DrawByDraw(NamedTuple):
-    """In how many of the same draws one alternative is faster than another, and in how many slower."""
+    """In how many of the same random simulations an alternative is faster than another, and in how many slower."""
 
     faster: int
     slower: int
 
 
 class SameOutcome(NamedTuple):
-    """Alternatives that come to the same, in the order given; ``fastest``: none is faster by more than chance does."""
+    """Alternatives with equal outcomes, in the order given; ``fastest``: none is faster beyond chance."""
 
     alternatives: tuple[Alternative, ...]
     fastest: bool
 
     @property
     def alternative(self) -> Alternative:
-        """The first of them, for what they have in common."""
+        """The first alternative, for the figures that all of them share."""
         return self.alternatives[0]
 
 
 class Outcomes(tuple[SameOutcome, ...], InNotebooks):
-    """Alternatives beside each other, those that come to the same as one."""
+    """Alternatives beside each other, grouped by equal outcomes."""
 
     __slots__ = ()
 
@@ -150,7 +150,7 @@ class Outcomes(tuple[SameOutcome, ...], InNotebooks):
 
 
 def alternative_figures(plan: Plan, draws: Draws | None, stops: Sequence[Stops] = ()) -> AlternativeFigures:
-    """Count what a plan, and the draws that it stands for, come to; ``stops`` are those of every draw, if known."""
+    """Return the figures of a plan and its random simulations; ``stops`` are those of every simulation, if known."""
     columns = zip(stops_of(plan), *stops, strict=True)
     pauses, task_ms, connector_ms, stop_count, start_count = (
         Range(column[0], min(column), max(column)) for column in columns
@@ -219,7 +219,7 @@ def _warnings(plan: Plan) -> frozenset[tuple[str, tuple[str, ...]]]:
 
 
 def fastest(outcomes: Sequence[SameOutcome]) -> list[SameOutcome]:
-    """Return those that are marked, the best first."""
+    """Return the outcomes that are marked as fastest, the best first."""
     return sorted((outcome for outcome in outcomes if outcome.fastest), key=lambda outcome: _speed(outcome.alternative))
 
 
@@ -237,7 +237,7 @@ def _speed(alternative: Alternative) -> tuple[int, ...]:
 
 
 def draw_by_draw(alternative: Alternative, rival: Alternative) -> DrawByDraw | None:
-    """Compare two alternatives in the same draws; ``None`` if there are none, or more is unknown than what is drawn."""
+    """Compare two alternatives in the same random simulations; ``None``: there are none, or more is unknown."""
     if (
         not alternative.drawn_ms
         or len(alternative.drawn_ms) != len(rival.drawn_ms)
@@ -290,7 +290,7 @@ def _most_state_records(plan: Plan) -> int | None:
 
 
 def _state_records(plan: Plan, sizes: Sequence[int]) -> Iterator[list[int]]:
-    """Yield for each state how many records' copies every instance is assigned, counting only what changed."""
+    """Yield for each state the records in the copies of every instance; only changed holdings are counted again."""
     records = [0] * len(plan.group.instances)
     history = [plan.initial, *(rnd.assigned for rnd in plan.rounds)]
     for _, changes in changed_holdings(list(map(apart_from_stateless, history))):

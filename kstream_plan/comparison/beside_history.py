@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
-from kstream_plan.comparison.decided import decision_by_member, differences, planned_decision, recorded_decision
+from kstream_plan.comparison.decisions import decision_by_member, differences, planned_decision, recorded_decision
 from kstream_plan.comparison.newcomers import names_of_newcomers
 from kstream_plan.comparison.said_and_happened import (
     CopyEvidence,
@@ -77,7 +77,7 @@ def _missed_count(plan: Plan, first: Recorded) -> int:
 
 
 def _course(plan: Plan, history: Sequence[Recorded]) -> Sequence[Recorded]:
-    """Return the generations up to where both have ended: the plan, and what the group did of itself."""
+    """Return the generations until both have ended: the plan, and the follow-ups and probes of the group."""
     least = max(len(plan.rounds), 1)
     inside = (Trigger.PROBING, Trigger.FOLLOW_UP)
     ends = (place for place, generation in enumerate(history) if place >= least and generation.trigger not in inside)

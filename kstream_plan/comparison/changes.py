@@ -86,7 +86,7 @@ class Start(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Between:
+class ChangeCourse:
     """What is known of the way from one side to the other.
 
     starts: the last start of each task on another instance.
@@ -256,7 +256,7 @@ class Comparison:
 
     @cached_property
     def next_owners(self) -> dict[WorkId, Seat]:
-        """Who gets each task that the decision withheld until its owner had revoked it."""
+        """The next owner of each task that the decision withheld until it was revoked."""
         side, group = self.new, self.new.group
         return {
             group.tasks[task].task_id: Seat(
@@ -268,7 +268,7 @@ class Comparison:
 
     @property
     def orphans(self) -> tuple[int, int]:
-        """How many tasks became unassigned, and how many of them start in the follow-up rebalance."""
+        """How many tasks became unassigned, and how many of these start in the follow-up rebalance."""
         tasks = [change.task_id for change in self.tasks if change.kind is TaskClass.ORPHANED]
         return len(tasks), sum(task_id in self.next_owners for task_id in tasks)
 
@@ -310,7 +310,7 @@ class Comparison:
 
     @property
     def lags_unknown(self) -> bool:
-        """Whether nothing but the copies that were held tells what started cold."""
+        """Whether cold starts are known by the assigned copies alone."""
         return any(note.code == NO_LAGS for note in self.remarks.assumptions)
 
     @property

@@ -1,4 +1,4 @@
-"""Two generations of a group → what moved, and what is known of why it matters. Pure: values in, values out."""
+"""Two generations of a group → what moved, and how warm each move was."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import zip_longest
 from types import MappingProxyType
 
 from kstream_plan.comparison.changes import (
-    Between,
+    ChangeCourse,
     Comparison,
     CopyChange,
     CopyChangeKind,
@@ -30,7 +30,7 @@ from kstream_plan.plans.balance import balance_of
 _COPY_ROLES = (Role.STANDBY, Role.WARMUP, Role.TEMPORARY)
 
 
-def compare(old: Side, new: Side, course: Between | None = None) -> Comparison:
+def compare(old: Side, new: Side, course: ChangeCourse | None = None) -> Comparison:
     """Return what changed from ``old`` to ``new``.
 
     Args:
@@ -39,7 +39,7 @@ def compare(old: Side, new: Side, course: Between | None = None) -> Comparison:
         course: what is known of the way between them, which then counts instead of ``old``'s lags.
     """
     old_seats, new_seats = _Seats(old), _Seats(new)
-    course = course or Between()
+    course = course or ChangeCourse()
     evidence = Evidence(old, new, course)
     changes = []
     unchanged = stopped_ms = 0
@@ -70,12 +70,12 @@ def compare(old: Side, new: Side, course: Between | None = None) -> Comparison:
     )
 
 
-def _is_full_history(course: Between) -> bool:
-    """Tell whether a history shows what happened on the way: it has every generation of it."""
+def _is_full_history(course: ChangeCourse) -> bool:
+    """Return whether a history shows what happened on the way: no generation of it is missing."""
     return course.is_history and course.pauses_ms is not None
 
 
-def _remarks(old: Side, new: Side, course: Between, remarks: Remarks) -> Remarks:
+def _remarks(old: Side, new: Side, course: ChangeCourse, remarks: Remarks) -> Remarks:
     """Add the remarks about the sides and the way between them."""
     notes = [
         Note("lags-measured", f"{moment}: {side.lag_coverage}")
@@ -116,7 +116,7 @@ def _all_tasks(old: Group, new: Group) -> Iterable[WorkId]:
 
 
 class _Seats:
-    """Who holds what on one side, by task id; where no standbys are wanted, a copy that is reported as one warms up."""
+    """The owners and copies on one side, by task id; without standbys configured, a standby counts as warm-up."""
 
     def __init__(self, side: Side) -> None:
         group = side.group
@@ -259,7 +259,7 @@ def _capacity_and_tag_changes(
 
 
 def _only_just_come(old: Side, new: Side) -> frozenset[str]:
-    """The newcomers of the old side that take part in the new one: from the next generation on, they do."""
+    """Return the newcomers of the old side that are members of the new one."""
     return old.newcomers if new.generation > old.generation else old.newcomers - new.newcomers
 
 
@@ -296,7 +296,7 @@ def _totals(
     old: Side,
     new: Side,
     changes: Sequence[TaskChange],
-    course: Between,
+    course: ChangeCourse,
     unchanged: int,
     stopped_ms: int,
     *,

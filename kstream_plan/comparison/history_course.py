@@ -1,19 +1,19 @@
-"""What the generations between two sides of a history tell, by their own times: pauses and restores as seen."""
+"""The course between two sides of a history: pauses and restores by the times of the generations between them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from kstream_plan.comparison.changes import Between, Side, Start, TaskChange, TaskClass
+from kstream_plan.comparison.changes import ChangeCourse, Side, Start, TaskChange, TaskClass
 from kstream_plan.comparison.diff import compare
 from kstream_plan.model import LATEST, UNKNOWN, WorkId
 from kstream_plan.snapshots.rows.measured_rates import progress
 from kstream_plan.snapshots.rows.times import parse_time
 
 
-def history_course(sides: Sequence[Side]) -> Between:
-    """Return what the generations between two tell, the two included: each move with the lags it was decided by.
+def history_course(sides: Sequence[Side]) -> ChangeCourse:
+    """Return the course from the first to the last side: each move has the lags that decided it.
 
     The decision that led to a side is of the time of the side before it. A task that was withheld paused from
     that decision to the one that gave it out. Since when tasks paused whose instance had left is unknown.
@@ -43,7 +43,7 @@ def history_course(sides: Sequence[Side]) -> Between:
                 starts[change.task_id] = change.start._replace(held=had_copy)
         records = comparison.totals.restore_records if new.copies is None else _restored_records(old, new)
         restored_records = None if restored_records is None or records is None else restored_records + records
-    return Between(
+    return ChangeCourse(
         starts=starts,
         pauses_ms=pauses_ms,
         is_history=True,
@@ -70,7 +70,7 @@ def _paused_ms(change: TaskChange, new: Side, stopped_ms: dict[WorkId, int | Non
 
 
 def _restored_records(old: Side, new: Side) -> int | None:
-    """Return what all copies restored between the reports of two sides; ``None`` if an end offset is not known."""
+    """Return the records that all copies restored between two sides; ``None``: an end offset is unknown."""
     total, old_active_tasks = 0, {old.group.tasks[task].task_id for holding in old.holdings for task in holding.active}
     for task_id, process_id in _assigned_copies(new):
         if process_id not in old.group.instance_index or task_id not in old.group.task_index:
@@ -94,7 +94,7 @@ def _restored_records(old: Side, new: Side) -> int | None:
 
 
 def _assigned_copies(side: Side) -> Iterator[tuple[WorkId, str]]:
-    """Yield the task and the process of everything with state that is assigned."""
+    """Yield the task id and process id of every assigned copy with state."""
     group = side.group
     for consumer, holding in enumerate(side.holdings):
         for task in (task for role in holding for task in role):
@@ -103,14 +103,14 @@ def _assigned_copies(side: Side) -> Iterator[tuple[WorkId, str]]:
 
 
 def _lag(side: Side, task_id: WorkId, process_id: str) -> int | None:
-    """Return what a copy reported; ``None`` if nothing."""
+    """Return the reported lag of a copy; ``None``: it reported none."""
     assert side.copies is not None
     instance = side.group.instance_index[process_id]
     return next((copy.lag for copy in side.copies[side.group.task_index[task_id]] if copy.instance == instance), None)
 
 
 def _holders(side: Side, task_id: WorkId) -> frozenset[str]:
-    """The processes that have state of a task: the one that runs it and those that hold a copy."""
+    """Return the process ids with state of a task: its owner and those with a copy."""
     task, group = side.group.task_index[task_id], side.group
     return frozenset(
         group.instances[group.instance_of[consumer]].process_id

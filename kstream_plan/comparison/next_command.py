@@ -21,7 +21,7 @@ _MAX_LEARNERS = "max_learners"
 
 
 def next_command(outcomes: Sequence[SameOutcome]) -> Iterator[Note]:
-    """Yield the command that shows the fastest alternative in full; the first one, if none is, and it may be taken."""
+    """Yield the command that shows the fastest alternative in full, else the first one if it keeps to the policy."""
     alternative = (fastest(outcomes) or outcomes)[0].alternative
     if alternative.keeps_policy is False:
         return
@@ -37,7 +37,7 @@ def next_command(outcomes: Sequence[SameOutcome]) -> Iterator[Note]:
 
 
 def change_words(change: Change, changes: Sequence[Change]) -> str:
-    """Return the option that gives what varies; empty: that of another change gives it, too."""
+    """Return the option for a change; empty: the option of another change includes it."""
     name, values = change.name.replace(".", "_"), {setting.name: setting.value for setting in changes}
     design, learners = values.get("design", "learner"), values.get("max.learners")
     if name == _MAX_LEARNERS:

@@ -11,7 +11,7 @@ from kstream_plan.protocols.leader_view import leader_view
 
 
 class MemberView(NamedTuple):
-    """One consumer: what it starts and what it stops when it gets its assignment, callbacks in that order.
+    """One consumer: the tasks that it starts and then those that it stops with its assignment, as callbacks.
 
     ``gave_up``: it had given up everything before it joined, so that it claimed nothing.
     """
@@ -24,7 +24,7 @@ class MemberView(NamedTuple):
 
 
 class ProtocolView(NamedTuple):
-    """KIP-429's three sets; ``withheld`` are those of the first whose owner changes: then everybody joins again."""
+    """KIP-429's three sets; ``withheld``: tasks of the first whose owner changes, after which all members rejoin."""
 
     maybe_revoking: tuple[WorkId, ...]
     ready_to_migrate: tuple[WorkId, ...]
@@ -35,7 +35,7 @@ class ProtocolView(NamedTuple):
 
 
 def protocol_view(old: Side, new: Side) -> ProtocolView:
-    """Return the rebalance that leads in one go from what the members own to what was decided.
+    """Return the rebalance that leads from the tasks that members own to those decided.
 
     Owned is what the members of the new side ran on the old one; decided is the new side's decision if it is known,
     else what it holds.

@@ -32,7 +32,7 @@ class Likeness(StrEnum):
 
 
 class DifferenceCause(StrEnum):
-    """What the first difference comes from, as far as the records tell."""
+    """The cause of the first difference, as far as the records show."""
 
     #: Others took part than the plan has, or something happened that the plan does not have.
     ANOTHER_MEMBER = "another-member"
@@ -70,7 +70,7 @@ class Recorded:
 
     @classmethod
     def from_holdings(cls, snapshot: Snapshot, at_ms: int, trigger: str | None = None) -> Recorded:
-        """Return a generation that is known by what its members hold, as Connect's are and those of streams groups."""
+        """Return a generation that is known by its members' holdings, as of Connect and streams groups."""
         decision = KnownDecision(generation=snapshot.state.generation, consumers=tuple(snapshot.state.holdings))
         return cls(replace(snapshot, decision=decision), at_ms, trigger, has_withheld=False)
 
@@ -80,7 +80,7 @@ class Recorded:
         return self.snapshot.decision is not None and self.snapshot.decision.probing_rebalance is False
 
 
-class HeldBy(NamedTuple):
+class TaskHolders(NamedTuple):
     """The process ids of a task's owner and of the instances with its copies, in order."""
 
     active: str | None
@@ -91,8 +91,8 @@ class TaskDifference(NamedTuple):
     """A task that was decided otherwise than planned; process ids are the plan's where it has the instance."""
 
     task_id: WorkId
-    said: HeldBy
-    seen: HeldBy
+    said: TaskHolders
+    seen: TaskHolders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,7 +217,7 @@ class SaidAndHappened:
 
 
 def _notes_of_files(pairs: Sequence[GenerationPair]) -> Iterator[Note]:
-    """Yield which decisions followed no target file, or those of several plans."""
+    """Yield notes of decisions that followed no target file, or those of several plans."""
     numbers_by_code, by_plan, by_another = dict[str, list[int]](), dict[str, list[int]](), list[int]()
     for pair in pairs:
         assert pair.seen is not None
@@ -245,7 +245,7 @@ def _notes_of_files(pairs: Sequence[GenerationPair]) -> Iterator[Note]:
 
 
 def _follows_it(pair: GenerationPair) -> bool:
-    """Tell whether a plan's decision follows the target file that the real one did, or is as that all the same."""
+    """Return whether the planned decision follows the target file of the real one, or equals it anyway."""
     if pair.said is None or pair.seen is None or pair.likeness is not Likeness.OTHER:
         return True
     return pair.said.follows is not None and pair.said.follows.plan in (None, pair.seen.plan)

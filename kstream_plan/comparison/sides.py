@@ -1,4 +1,4 @@
-"""Snapshots, plans and histories as the sides of a comparison, with what they tell of the way between."""
+"""Snapshots, plans and histories as the sides of a comparison, and the course of a plan between them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from kstream_plan.comparison.changes import Between, Side, Start
+from kstream_plan.comparison.changes import ChangeCourse, Side, Start
 from kstream_plan.comparison.warmth import held_copies
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Note, Snapshot, WorkId
 from kstream_plan.model.starting_state import newcomers
@@ -39,13 +39,13 @@ class Pair(NamedTuple):
 
     old: Side
     new: Side
-    course: Between | None
+    course: ChangeCourse | None
     warnings: tuple[Note, ...] = ()
     rivals: tuple[Plan, Plan] | None = None
 
 
 def snapshot_side(snapshot: Snapshot) -> Side:
-    """Return a snapshot as a side; an instance that holds and reports nothing counts as one that has just come."""
+    """Return a snapshot as a side; an instance that holds and reports nothing counts as a newcomer."""
     state = snapshot.state
     return Side(
         group=state.group,
@@ -107,7 +107,7 @@ def _departed_ids(plan: Plan, number: int) -> set[str]:
 
 
 def without_instances(side: Side, process_ids: set[str]) -> Side:
-    """Leave out instances that are not members then and hold nothing, and what they report."""
+    """Return a side without instances that are not its members, and without their reports."""
     group = side.group
     member_indexes = [index for index, instance in enumerate(group.instances) if instance.process_id not in process_ids]
     consumers = [consumer for index in member_indexes for consumer in group.consumers_of[index]]
@@ -132,7 +132,7 @@ def _of_instances(copies: Sequence[Copy], place: Mapping[int, int]) -> tuple[Cop
 
 
 def starts_at(old: Side, plan: Plan) -> bool:
-    """Whether a plan begins with what the members hold on a side, so that it tells the way from there."""
+    """Return whether a plan begins with the holdings of a side, so that it has the course from there."""
     first = plan_side(plan, 0)
     has_same_tasks = old.group.task_index.keys() == first.group.task_index.keys()
     return has_same_tasks and _tasks_by_consumer(old) == _tasks_by_consumer(first)
@@ -159,8 +159,8 @@ def _tasks_by_consumer(side: Side) -> dict[str, list[list[WorkId]]]:
     }
 
 
-def plan_course(plan: Plan, first: int, last: int) -> Between:
-    """Return what a plan tells of the way from after round ``first`` to after round ``last``."""
+def plan_course(plan: Plan, first: int, last: int) -> ChangeCourse:
+    """Return the course of a plan from after round ``first`` to after round ``last``."""
     rounds, limit = plan.rounds[first:last], plan.config.acceptable_recovery_lag
     restore_records_by_copy: dict[tuple[WorkId, str], int | None] = {}
     left_over: dict[tuple[WorkId, str], int | None] = {}
@@ -192,6 +192,6 @@ def plan_course(plan: Plan, first: int, last: int) -> Between:
                     detours[step.task_id] = None
                 starts[step.task_id] = Start(step.caught_up, is_held, step.reason.lag, limit, needs)
     pauses_ms = plan.paused_ms_between(first, last)
-    return Between(
+    return ChangeCourse(
         starts=starts, restore_records_by_copy=restore_records_by_copy, pauses_ms=pauses_ms, detours=tuple(detours)
     )

@@ -1,11 +1,11 @@
-"""What decides how warm a move is: lags, end offsets, and what is known of the way from one side to the other."""
+"""How warm a move is: by lags, end offsets, and the course from one side to the other."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from kstream_plan.comparison.changes import NO_LAGS, Between, Side, Start, TaskChange, TaskClass, between_text
+from kstream_plan.comparison.changes import NO_LAGS, ChangeCourse, Side, Start, TaskChange, TaskClass, between_text
 from kstream_plan.model import UNKNOWN, Group, Note, WorkId, whole_sum
 from kstream_plan.model.note import Remarks, name_list
 from kstream_plan.model.ranking import is_caught_up
@@ -18,9 +18,9 @@ class _Reported(NamedTuple):
 
 
 class Evidence:
-    """What both sides of a comparison, and what is known of the way between them, tell of a task on an instance."""
+    """Evidence of a task's state on an instance: both sides of a comparison and the course between them."""
 
-    def __init__(self, old: Side, new: Side, course: Between) -> None:
+    def __init__(self, old: Side, new: Side, course: ChangeCourse) -> None:
         self._old, self._new, self._course = old, new, course
         self._limit = new.config.acceptable_recovery_lag
         self._stopping = _consumer_names(old.group, old.stopping)
@@ -49,7 +49,7 @@ class Evidence:
         return Start(is_within_limit, had_copy, lag, self._limit, restores)
 
     def restores(self, task_id: WorkId, process_id: str) -> int | None:
-        """Return what an instance lacks of a task's state, in records; ``None`` if the end offset is not known."""
+        """Return the records that an instance lacks of a task's state; ``None``: the end offset is unknown."""
         if (task_id, process_id) in self._course.restore_records_by_copy:
             return self._course.restore_records_by_copy[task_id, process_id]
         task = self._new.group.tasks[self._new.group.task_index[task_id]]
@@ -72,7 +72,7 @@ class Evidence:
         return self._new.config.heartbeat_interval_ms if stops else 0
 
     def remarks(self, changes: Sequence[TaskChange]) -> Remarks:
-        """Return how sure the starts are that were asked for, ``changes`` being all of them."""
+        """Return remarks on how certain the starts are; ``changes`` are all changes of tasks."""
         warnings, assumptions = list[Note](), list[Note]()
         if unknown_pauses := self._course.unknown_pauses:
             message = "It is unknown since when tasks paused whose instance had gone, and no pause counts that"
@@ -87,7 +87,7 @@ class Evidence:
 
     @property
     def untold(self) -> int:
-        """How many generations lie between a snapshot and what came later, if nothing is known of them."""
+        """The number of unknown generations between the older and the newer side."""
         has_evidence = self._course.starts or self.pauses_known or self._old.copies is None
         return 0 if has_evidence else max(self._new.generation - self._old.generation - 1, 0)
 

@@ -136,7 +136,7 @@ BOOLEAN = Codec(_boolean, None, {"type": "boolean"})
 
 
 def parsed_text(parse: Callable[[str], _T], write: Callable[[_T], str] | None, **schema: Json) -> Codec[_T]:
-    """Return the codec of a text that ``parse`` makes something of; its ``ValueError`` says what is wrong."""
+    """Return the codec of a text that ``parse`` reads; its ``ValueError`` has the problem."""
 
     def read(value: Any) -> _T:
         try:
@@ -230,7 +230,7 @@ def with_name(name: str, codec: Codec[_T]) -> Codec[_T]:
 
 
 def const(value: str) -> Codec[str]:
-    """Return the codec of what is always this text."""
+    """Return the codec of a constant text."""
     return replace(one_of([value]), schema={"const": value})
 
 

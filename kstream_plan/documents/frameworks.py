@@ -189,7 +189,7 @@ class _Prefixes:
             yield from (meaning for meaning in meanings if meaning is not None)
 
     def meaning(self, setting_name: str) -> _Meaning:
-        """Return what a name means."""
+        """Return the meaning of a name."""
         normal = _normal(setting_name)
         if normal in self._names and not (self._has_own and normal.startswith("STREAMS_")):
             return _Meaning(0, self._names[normal])
@@ -249,13 +249,13 @@ def _without_profile(name: str) -> tuple[Sequence[str], str]:
 
 
 def _application_prefix(setting_name: str, identity: str) -> str:
-    """Return what stands before the setting that each application has, ``""`` if a name is another one."""
+    """Return the prefix of the identity setting of an application; ``""``: the name is of another setting."""
     normal = _normal(_HUMP.sub("_", setting_name))
     return normal.removesuffix(f"_{identity}") if normal.endswith(f"_{identity}") else ""
 
 
 def _endings(normal: str, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield what stands before a known name that ends this one, and the name; the longest name first."""
+    """Yield prefix and known name for each known name that ends this one, the longest name first."""
     parts = normal.split("_")
     for start in range(1, len(parts)):
         if (name := names.get("_".join(parts[start:]))) is not None:

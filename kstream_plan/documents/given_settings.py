@@ -96,7 +96,7 @@ class GivenSettings:
     release: str | None = None
 
     def apply(self, snapshot: Snapshot, file: StreamsConfigFile) -> Snapshot:
-        """Return the snapshot with what is given, also by the application's ``file``, and a note of what differs.
+        """Return the snapshot with the given settings, also those of the application's ``file``, and a note of changes.
 
         Raises:
             UsageError: a setting is none of the workers of a Connect group.
@@ -140,7 +140,7 @@ class GivenSettings:
 
 
 def given_settings(settings: Iterable[tuple[str, Any]]) -> GivenSettings:
-    """Return what is given by the names of :class:`GivenSetting`, without what is about reading."""
+    """Return the given settings by the names of :class:`GivenSetting`, without those about reading."""
     values = {name: value for name, value in settings if name not in READING}
     other_values = [values.pop(name, None) for name in ("restore_rate", "produce_rate", "stores", "release")]
     return GivenSettings(values, *other_values)

@@ -1,4 +1,4 @@
-"""A history as ``snapshot --all`` writes it: what was held in each generation, and how it came to be so.
+"""A history as ``snapshot --all`` writes it: the holdings of each generation, and the decisions that led to them.
 
 A row is the group as it was when a decision was made: what was held until then, and the lags that were reported for
 it. What the newest row's decision led to is told by its ``decision``, if it has one. No Spark is needed.
@@ -15,7 +15,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any, BinaryIO, NamedTuple
 
-from kstream_plan.comparison.changes import Between, Side
+from kstream_plan.comparison.changes import ChangeCourse, Side
 from kstream_plan.comparison.history_course import history_course
 from kstream_plan.comparison.sides import Pair, snapshot_side, without_instances
 from kstream_plan.documents.snapshot_at import snapshot_at
@@ -52,7 +52,7 @@ def read_stretches(
     *,
     stdin: BinaryIO | None = None,
 ) -> list[Pair]:
-    """Read of every selected application what was held at two points of its history.
+    """Read the two sides of every selected application at two points of its history.
 
     Args:
         path: a file, folder or glob of JSON or JSON Lines on this machine, plain or gzip; ``-`` is standard input.
@@ -178,7 +178,7 @@ def _stretch(entries: Sequence[HistoryEntry], first: str | None, last: str | Non
     sides = _sides(entries[first_row : end + 1], list(map(snapshot_side, snapshots)), end - first_row)
     sides = sides[start - first_row :]
     warnings = dict.fromkeys(note for snapshot in snapshots for note in snapshot.warnings)
-    course = history_course(sides) if _are_consecutive(sides) else Between(is_history=True)
+    course = history_course(sides) if _are_consecutive(sides) else ChangeCourse(is_history=True)
     return Pair(sides[0], sides[-1], course, tuple(warnings))
 
 
@@ -216,7 +216,7 @@ def _last_known(entries: Sequence[HistoryEntry], position: int) -> int:
 
 
 def _position(entries: Sequence[HistoryEntry], text: str, option: str) -> int:
-    """Return the place of the row that holds what was held then; one past the last for what the last decision led to.
+    """Return the place of the row with the holdings at a point; one past the last: the last decision led to them.
 
     A row tells what was held until its time, so at a time it is the first one later.
     """
@@ -269,7 +269,7 @@ def point_ms(text: str, option: str) -> int:
 
 
 def _sides(entries: Sequence[HistoryEntry], rows: Sequence[Side], last: int) -> list[Side]:
-    """Return the states from the first row on, ``last`` of them after it, each with the decision that led to it."""
+    """Return the sides of the first row and of ``last`` rows after it, each with the decision that led to it."""
     later_sides = [*rows[1:], None][:last]
     sides = [rows[0], *map(_next_side, rows, later_sides, entries)]
     return [*sides[:-1], without_instances(sides[-1], set(sides[-1].newcomers))]
@@ -285,7 +285,7 @@ def _next_side(earlier: Side, later: Side | None, entry: HistoryEntry) -> Side:
 
 
 def _after_decision(earlier: Side, later: Side | None, decision: Any, location: str) -> Side:
-    """Return what the members held after a decision: without what is withheld, with temporary standbys.
+    """Return the side after a decision: without withheld tasks, with temporary standbys.
 
     Its members are those that took part. What was reported afterwards, ``later``, is known of them and of newcomers;
     who had left by then still held what the decision says.

@@ -1,4 +1,4 @@
-"""A file of names (``--names``): what a log cannot tell of instances, YAML or JSON.
+"""A file of names (``--names``): hosts and racks of instances, which logs lack; YAML or JSON.
 
 One entry per instance. Its key is the instance's process id, its ``client.id``, or its host as the log gives it; its
 value is the host, or ``{host: …, rack: …}``.
@@ -21,7 +21,7 @@ _FIX = "write one line per instance: ID: {host: orders-0, rack: a}"
 
 
 def load_instance_names(path: Path) -> dict[str, dict[str, str]]:
-    """Return ``host`` and ``rack`` by what names the instance.
+    """Return ``host`` and ``rack`` by process id, ``client.id`` or host of the instance.
 
     Raises:
         ConfigError: the file cannot be read, or holds something else.

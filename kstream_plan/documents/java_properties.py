@@ -24,7 +24,7 @@ _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 class UnknownValue(NamedTuple):
-    """A value that a file does not hold: where it is from instead, and what would tell it."""
+    """A value that is not in the file: its source, and how to get it."""
 
     source: str
     fix: str

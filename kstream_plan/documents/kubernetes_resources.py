@@ -1,4 +1,4 @@
-"""Resources of Kubernetes in one file, and what their environments have from one another."""
+"""Resources of Kubernetes in one file, and the variables that they take from one another."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _data(resource: yaml.MappingNode) -> Iterator[tuple[str, yaml.ScalarNode]]:
 
 
 def _decode(resource: yaml.MappingNode, name: str | None) -> None:
-    """Put the texts under a name in the place of their base64; what is none stays as it is."""
+    """Decode the base64 texts under a name; other texts stay as they are."""
     for key, node in resource.value:
         if key.value != name or not isinstance(node, yaml.MappingNode):
             continue

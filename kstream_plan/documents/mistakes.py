@@ -52,7 +52,7 @@ class Mistakes:
             self.raise_all()
 
     def raise_all(self) -> None:
-        """Raise what was noted as one error, if anything was."""
+        """Raise the noted mistakes as one error, if there are any."""
         if self._mistakes:
             raise merge_errors(self._mistakes)
 
@@ -65,7 +65,7 @@ class Mistakes:
             return default
 
     def read_each(self, items: Iterable[_Item], read: Callable[[_Item], _Value]) -> list[_Value]:
-        """Return what is read of every item, without those that are mistakes."""
+        """Return what is read of every item; mistakes are noted and left out."""
         values = []
         for item in items:
             try:

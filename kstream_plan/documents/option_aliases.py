@@ -1,4 +1,4 @@
-"""Old names of options: for one release they are understood as what they are called now, with a warning."""
+"""Old names of options: for one release they stand for the new names, with a warning."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def _has_limit_of_tags(field: YamlNode) -> bool:
 
 
 class _Form(NamedTuple):
-    """How limits are written: what reads them, what to write, and their JSON Schema, which has a name."""
+    """How limits are written: their parser, the fix for a wrong one, and their named JSON Schema."""
 
     name: str
     parse: Callable[[str], LimitValue]

@@ -160,7 +160,7 @@ def read_results(path: str | Path) -> list[Result]:
 
 
 def each_result(path: str | Path, *, with_plan: bool) -> Iterator[Result | PlanFileError]:
-    """Yield every row of one file, or what is wrong with it; without its plan unless asked for.
+    """Yield every row of one file, or its error; without its plan unless ``with_plan``.
 
     A row of another major version, or one that is damaged, is such an error.
     """

@@ -116,7 +116,7 @@ def _by_name_too(schema: dict[str, Json]) -> dict[str, Json]:
 
 
 def _any_of(schemas: list[dict[str, Json]]) -> dict[str, Json]:
-    """Return the schema of what one of them takes; a null is added to the type, where there is one."""
+    """Return the schema of values that fit any of these; a null is added to the type, where there is one."""
     *kinds, last = schemas
     if last != {"type": "null"} or len(kinds) > 1:
         return {"anyOf": [*schemas]}

@@ -81,7 +81,7 @@ def read_said_and_happened(
 
 
 def recorded_since(plan: Plan, rows: Sequence[Row], since_ms: int | None = None) -> list[Recorded]:
-    """Return the generations of a plan's course that rows tell of, in time.
+    """Return the generations of a plan's course in these rows, in time.
 
     Args:
         plan: the plan; generations before its first one are left out.

@@ -83,7 +83,7 @@ def read_scenario(text: bytes | str, file_name: str) -> Scenario:
 
 
 def scenario_yaml(scenario: Scenario, comment: str) -> str:
-    """Return the text of a scenario file of restarts, to be read again as it is; a ``comment`` comes first.
+    """Return the text of a scenario file of restarts, which can be read again; a ``comment`` comes first.
 
     Raises:
         TypeError: there is another event in it than bounces, and instances that leave, stop and return.

@@ -169,7 +169,7 @@ def _scattered(path: Path, text: str, query: SettingsQuery, file_name: str) -> S
 def _plain(
     written_settings: Sequence[Setting], left_out: Sequence[str], query: SettingsQuery, file_name: str
 ) -> SettingsFile:
-    """Return settings by Kafka's names, with what their placeholders stand for."""
+    """Return settings by Kafka's names, with the values of their placeholders."""
     whole = _with_whole_lists(
         [
             inner_setting
@@ -228,7 +228,7 @@ def _unquoted(setting: Setting) -> Setting:
 
 
 def _with_whole_lists(settings: Sequence[Setting]) -> list[Setting]:
-    """Put the items of a list together that stand one by one, as in ``rack.aware.assignment.tags[0]``."""
+    """Join the items of a list that are set one by one, as ``rack.aware.assignment.tags[0]``."""
     lists: dict[tuple[str, str], list[str]] = {}
     whole: list[Setting] = []
     for setting in settings:
@@ -245,7 +245,7 @@ def _with_whole_lists(settings: Sequence[Setting]) -> list[Setting]:
 
 
 def _without_placeholders(settings: Sequence[Setting], file_name: str) -> tuple[list[Setting], list[str]]:
-    """Put in the place of a placeholder what it stands for, or its default with a sentence of that."""
+    """Replace placeholders by their values, or by their defaults with a sentence for each."""
     plain: list[Setting] = []
     warnings = []
     for setting in settings:

@@ -51,7 +51,7 @@ def looks_like_code(text: str) -> bool:
 
 
 def settings_in_text(text: str) -> list[Setting]:
-    """Return what looks like a setting, in the order of the text."""
+    """Return the texts that look like settings, in their order."""
     plain = _COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     matches = [*_NAME_AND_VALUE.finditer(plain), *_ELEMENT.finditer(plain)]
     pairs: list[tuple[int, str, object]] = [(match.start(), match["name"], match["value"]) for match in matches]

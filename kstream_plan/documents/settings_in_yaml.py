@@ -242,7 +242,7 @@ def _sources_of(root: yaml.MappingNode) -> list[yaml.Node]:
 
 
 def _first_of_each(settings: Sequence[Setting]) -> list[Setting]:
-    """Return settings without those that an earlier one takes the place of, however it is written."""
+    """Return settings without those that an earlier one overrides, however its name is written."""
     first: dict[str, Setting] = {}
     for setting in settings:
         first.setdefault(re.sub(r"[^a-z0-9]", "", setting.name.lower()), setting)

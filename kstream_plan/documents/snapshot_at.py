@@ -1,4 +1,4 @@
-"""The snapshot of one generation of a history, with what those before it tell of its copies."""
+"""The snapshot of one generation of a history, with the evidence of earlier ones about its copies."""
 
 from __future__ import annotations
 

@@ -263,7 +263,7 @@ def _nothing_known(settings: Sequence[Setting], typos: Sequence[str], file_name:
 
 
 def _typo(setting: Setting, file_name: str) -> list[str]:
-    """Warn of a name that is a known one but for a letter or two; every other unknown name is Kafka's business."""
+    """Return a warning for a name that is almost a known one; every other unknown name is Kafka's business."""
     if setting.key in KNOWN_NAMES or _name_of_group(setting) in GROUP_SETTINGS:
         return []
     setting_name = setting.key[-100:].lower()

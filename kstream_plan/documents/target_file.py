@@ -11,7 +11,7 @@ _KIND = "kind: ConfigMap"
 
 
 def target_content(path: Path) -> bytes:
-    """Return what is in a target file; of one that is too large only so much that this shows.
+    """Return the content of a target file; if it is too large, only the beginning that shows this.
 
     Raises:
         ConfigError: it cannot be read, or is a ConfigMap with a target file in it.

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kstream_plan.comparison.changes import Between, Side
+from kstream_plan.comparison.changes import ChangeCourse, Side
 from kstream_plan.comparison.sides import Pair, are_rivals, plan_course, plan_side, snapshot_side, starts_at
 from kstream_plan.documents.plan.files import are_plans
 from kstream_plan.documents.plan.read import read_plans
@@ -28,7 +28,7 @@ from kstream_plan.snapshots.rows.fields import printable, shown
 
 
 class DiffInput(NamedTuple):
-    """One side: where it is from, and which round of a plan is meant (``None``: its last one; 0: as it begins)."""
+    """One side: its path, and the round of a plan (``None``: its last one; 0: as it begins)."""
 
     path: str
     round_number: int | None = None
@@ -128,7 +128,7 @@ def _lines_of_results(files: Sequence[str]) -> bytes:
 
 
 def _size(source: _Source) -> float:
-    """Return how many bytes a side has, unending for what is no single file on this machine."""
+    """Return the bytes of a side; infinite if it is no single file on this machine."""
     if source.content is not None:
         return len(source.content)
     local = local_path(source.diff_input.path)
@@ -228,15 +228,15 @@ def _pair(old: _Part, new: _Part) -> Pair:
 
 
 def _rivals(old: _Part, new: _Part) -> tuple[Plan, Plan] | None:
-    """Return the plans of both sides if their ends are compared and they are two answers to one question."""
+    """Return the plans of both sides if their ends are compared and both begin with the same snapshot."""
     if old.plan is None or new.plan is None or old.plan is new.plan:
         return None
     at_their_ends = old.number == len(old.plan.rounds) and new.number == len(new.plan.rounds)
     return (old.plan, new.plan) if at_their_ends and are_rivals(old.plan, new.plan) else None
 
 
-def _course(old: _Part, new: _Part) -> Between | None:
-    """Return what the plan on the new side tells of the way, if the old side lies on it."""
+def _course(old: _Part, new: _Part) -> ChangeCourse | None:
+    """Return the course by the plan on the new side, if the old side lies on it."""
     if new.plan is None:
         return None
     if old.plan is not None and old.number <= new.number and (old.plan is new.plan or old.plan == new.plan):

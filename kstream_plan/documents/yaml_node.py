@@ -187,7 +187,7 @@ class YamlNode:
             return mistakes.read_each(self.entries(fix, name), read)
 
     def names(self) -> tuple[str, ...]:
-        """Return one name or a list of names, none of them twice; what YAML takes for something else is none."""
+        """Return one name or a list of different names; other types of YAML are no names."""
         fix = "write a name"
         is_list = isinstance(self._node, yaml.SequenceNode)
         items = self.entries(fix, self.name) if is_list else [self]
@@ -214,7 +214,7 @@ class YamlNode:
         return str(self._node.value)
 
     def parse_text(self, parse: Callable[[str], _Value], fix: str = "") -> _Value:
-        """Return what ``parse`` makes of the text; its ``ValueError`` becomes the error."""
+        """Return the text as ``parse`` reads it; its ``ValueError`` becomes the error."""
         text = self.text(fix or "write a value")
         try:
             return parse(text)
@@ -222,7 +222,7 @@ class YamlNode:
             raise self.fail(f"is wrong: {error}", fix) from None
 
     def one_of(self, options: Sequence[str]) -> str:
-        """Return the one of ``options`` that is written here."""
+        """Return the text, which is one of ``options``."""
         text = self.text(f"write one of {', '.join(options)}")
         if text not in options:
             raise self.fail(f"is {text!r}, which is not known", f"is it {nearest(text, options)}?")
@@ -268,7 +268,7 @@ class Fields(Mistakes):
         return name in self.nodes
 
     def get(self, name: str, read: Callable[[YamlNode], _Value], default: _Other) -> _Value | _Other:
-        """Return what ``read`` makes of a value; ``default`` if it is not there."""
+        """Return a value as ``read`` reads it; ``default`` if it is missing."""
         node = self.nodes.get(name)
         return default if node is None else self.read(lambda: read(node), default)
 

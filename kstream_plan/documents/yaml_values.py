@@ -1,4 +1,4 @@
-"""Values of YAML files that people write: how each is read, and what the JSON Schema of the file says of it.
+"""Values of YAML files that people write: how each is read, and its JSON Schema.
 
 What YAML may take for a number or a truth value is a text to the readers, so the schemas allow both.
 """

@@ -1,4 +1,4 @@
-"""Applications dealt into batches, worked on where a batch arrives, and what comes back of each.
+"""Applications divided into batches, run where a batch arrives, and the answer of each.
 
 Everything travels as bytes; who carries it, and what the work is, is handed in.
 """
@@ -28,7 +28,7 @@ _MOST_ITEMS = 100
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[Result]):
-    """What came of one item, by its place among all: the result, or the error.
+    """The answer for one item, by its place among all: the result, or the error.
 
     ``unexpected``: the traceback of an error that is a defect of this tool.
     """

@@ -117,7 +117,7 @@ def risks(result: Result) -> tuple[str, ...]:
 
 
 def is_bad(result: Result) -> bool:
-    """Tell whether it is one to act on: it does not settle, might not, is at risk, or is unknown."""
+    """Return whether it needs action: it does not settle, might not, is at risk, or is unknown."""
     return result.outcome not in ("moving", "settled") or not result.settles_surely or bool(risks(result))
 
 

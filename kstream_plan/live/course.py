@@ -86,7 +86,7 @@ class Course:
 
     @property
     def is_recorded(self) -> bool:
-        """Whether rebalances of such a group are recorded, so that each can be held against the plan."""
+        """Whether rebalances of such a group are recorded, so that each can be compared with the plan."""
         return self.snapshot.group_protocol == "classic"
 
     @property
@@ -133,7 +133,7 @@ class Follower:
         return parse_time(self._plan.captured_at)
 
     def take(self, snapshot: Snapshot, rows: Sequence[Row], now_ms: int) -> Course:
-        """Take in the group as it is, and the generations since ``since_ms``; return how far it has come.
+        """Add a snapshot of the group and the generations since ``since_ms``; return how far it has come.
 
         Raises:
             SnapshotError: a row breaks the contract.
@@ -169,7 +169,7 @@ class Follower:
         )
 
     def _planned_anew(self, snapshot: Snapshot, now_ms: int) -> Plan | None:
-        """Return what follows from the newest decision, at the plan's rates; ``None``: nothing does of itself."""
+        """Return the plan that follows from the newest decision, at the plan's rates; ``None``: nothing follows."""
         assert self._plan is not None
         snapshot = replace(snapshot, rates=_rates(snapshot.rates, self._plan))
         rest = plan_of(snapshot, replace(self._options, now_ms=now_ms, floor=False, ranges=False))
@@ -228,7 +228,7 @@ class Follower:
         return Stage.AS_PLANNED if is_as_planned else Stage.OTHERWISE
 
     def _awaits_event(self) -> bool:
-        """Tell whether what is planned to happen to the group next has not happened yet."""
+        """Return whether the next planned event from outside has not happened yet."""
         plan, comparison = self._plan, self._comparison
         assert plan is not None
         last_number = 0 if comparison is None else max((pair.number for pair in comparison.recorded_pairs), default=0)
@@ -259,7 +259,7 @@ class Follower:
 
 
 def _rates(measured_rates: Rates, plan: Plan) -> Rates:
-    """Return the rates that are known, and those of the plan where none is."""
+    """Return the measured rates, completed by those of the plan."""
     restore, produce = plan.rates
     if restore is not None and not measured_rates.any_restore:
         measured_rates = replace(measured_rates, restore_per_instance=restore.median)

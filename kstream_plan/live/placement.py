@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kstream_plan.comparison.decided import decision_by_member, differences, recorded_decision
+from kstream_plan.comparison.decisions import decision_by_member, differences, recorded_decision
 from kstream_plan.comparison.newcomers import names_of_newcomers
 from kstream_plan.comparison.said_and_happened import Recorded, TaskDifference
 from kstream_plan.model import Snapshot, WorkId

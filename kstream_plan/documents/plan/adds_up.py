@@ -1,4 +1,4 @@
-"""Whether a saved plan adds up: its figures are what its rounds give, its draws no better than the one that is shown.
+"""Whether a saved plan adds up: its figures follow from its rounds, its draws are no better than the one shown.
 
 What does not was edited, or put together from two plans. It is no guard against somebody who edits all that hangs
 together.
@@ -25,7 +25,7 @@ EDITED = "the file was edited: save the plan again with --out of the command tha
 
 
 def check_plan(plan: Plan) -> None:
-    """Check that rounds follow one another, and that all figures are what they give.
+    """Check that rounds follow one another, and that all figures follow from them.
 
     Raises:
         WrongValueError: one is not.
@@ -56,7 +56,7 @@ def check_simulation(simulation: Simulation) -> None:
 
 
 def check_draws(draws: Draws, plan: Plan) -> None:
-    """Check that the ranges and the worst of all draws take in the plan, which is one of them.
+    """Check that the ranges and the worst of all draws include the plan, which is one of them.
 
     Raises:
         WrongValueError: they do not.

@@ -26,7 +26,7 @@ from kstream_plan.documents.codec import (
     whole,
 )
 from kstream_plan.documents.plan.end_fields import END
-from kstream_plan.documents.plan.group_fields import FORM, NOTE, Held, TargetTasks
+from kstream_plan.documents.plan.group_fields import FORM, NOTE, HoldingsDocument, TargetTasks
 from kstream_plan.documents.plan.simulation_fields import SimulationDocument
 from kstream_plan.documents.plan.step_fields import STEP
 from kstream_plan.documents.records import Field
@@ -96,7 +96,7 @@ class Origin(NamedTuple):
 
 
 class RoundDocument(NamedTuple):
-    """One rebalance; what was decided and is then held only in full."""
+    """One rebalance; ``decided`` and ``assigned`` only with ``full``."""
 
     number: int
     generation: int
@@ -108,8 +108,8 @@ class RoundDocument(NamedTuple):
     balance: Balance
     turns: tuple[MemberTurn, ...] = ()
     follows: FollowedTarget | None = None
-    decided: Held | None = None
-    assigned: Held | None = None
+    decided: HoldingsDocument | None = None
+    assigned: HoldingsDocument | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,12 +127,12 @@ class PlanDocument:
     tasks: tuple[Task, ...]
     instances: tuple[Instance, ...]
     assumptions: tuple[Note, ...]
-    initial: Held
+    initial: HoldingsDocument
     initial_balance: Balance
     stopping: tuple[str, ...] | None
     pauses_from_start: bool = False
     rounds: tuple[RoundDocument, ...]
-    final: Held
+    final: HoldingsDocument
     members: tuple[Member, ...]
     target: Mapping[str, TargetTasks]
     summary: Summary
@@ -228,10 +228,16 @@ FORM.record(
         left_out=True,
     ),
     decided=Field(
-        FORM.codec_of(Held), "What the assignor decided (only with --set full=true).", default=None, left_out=True
+        FORM.codec_of(HoldingsDocument),
+        "What the assignor decided (only with --set full=true).",
+        default=None,
+        left_out=True,
     ),
     assigned=Field(
-        FORM.codec_of(Held), "What the members then hold (only with --set full=true).", default=None, left_out=True
+        FORM.codec_of(HoldingsDocument),
+        "What the members then hold (only with --set full=true).",
+        default=None,
+        left_out=True,
     ),
 )
 FORM.record(PausedTask, ms="In all.", times="Number of pauses.")

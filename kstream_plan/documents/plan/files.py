@@ -25,7 +25,7 @@ def read_plan_file(path: str | Path) -> list[Plan]:
 
 
 def read_saved_file(path: str | Path) -> list[SavedPlan]:
-    """Return the plans of one file, in file order, and what is known of other draws.
+    """Return the plans of one file, in file order, with their simulations.
 
     Raises:
         PlanFileError: the file cannot be read, or is damaged.
@@ -34,7 +34,7 @@ def read_saved_file(path: str | Path) -> list[SavedPlan]:
 
 
 def each_saved_in(path: str | Path) -> Iterator[SavedPlan | PlanFileError]:
-    """Yield every plan of one file, or what is wrong with it, if only that the file cannot be read."""
+    """Yield every plan of one file, or its error; also the error if the file cannot be read."""
     if is_results_file(path):
         yield from _plans_of_results(path)
         return
@@ -47,7 +47,7 @@ def each_saved_in(path: str | Path) -> Iterator[SavedPlan | PlanFileError]:
 
 
 def _plans_of_results(path: str | Path) -> Iterator[SavedPlan | PlanFileError]:
-    """Yield the plan of every row of results; a row without one is what went wrong with its application."""
+    """Yield the plan of every row of results; for a row without one its error."""
     for number, result in enumerate(each_result(path, with_plan=True), 1):
         location = f"{path}, row {number}"
         if isinstance(result, PlanFileError):

@@ -1,4 +1,4 @@
-"""The fields of a plan's JSON that say who is there, what there is to do, and who holds what."""
+"""The fields of a plan's JSON for members, tasks and holdings."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TaskDocument(NamedTuple):
     topics: tuple[str, ...]
 
 
-class HeldTasks(NamedTuple):
+class TaskIdsByRole(NamedTuple):
     """What a consumer holds: task ids by role."""
 
     active: tuple[str, ...]
@@ -54,11 +54,11 @@ class InstanceHolding(NamedTuple):
     standby: tuple[str, ...]
     warmup: tuple[str, ...]
     temporary: tuple[str, ...]
-    consumers: Mapping[str, HeldTasks]
+    consumers: Mapping[str, TaskIdsByRole]
 
 
 #: By process id.
-Held: TypeAlias = Mapping[str, InstanceHolding]
+HoldingsDocument: TypeAlias = Mapping[str, InstanceHolding]
 
 
 class TargetTasks(NamedTuple):
@@ -167,10 +167,10 @@ _ROLES: dict[str, Any] = {
         "Active tasks withheld from it until their owner has revoked them, held as standbys meanwhile."
     ),
 }
-FORM.record(HeldTasks, ref="by_role", **_ROLES)
+FORM.record(TaskIdsByRole, ref="by_role", **_ROLES)
 FORM.record(InstanceHolding, consumers="By consumer id.", **_ROLES)
 FORM.add(
-    Held,
+    HoldingsDocument,
     with_name(
         "holdings",
         mapping_of(FORM.codec_of(InstanceHolding)).described(

@@ -1,4 +1,4 @@
-"""The JSON documents of a saved file, one after the other: what can be read is, whatever stands beside it."""
+"""The JSON documents of a saved file, one after the other; a broken one does not stop the others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class JsonDocument(NamedTuple):
 
 
 def documents_in(data: bytes, source: str) -> Iterator[JsonDocument | PlanFileError]:
-    """Yield the documents, or what is wrong with one; after one that is no JSON it goes on where the next one begins.
+    """Yield the documents, or the error of one; after broken JSON it goes on where the next document begins.
 
     Args:
         data: UTF-8, plain or gzip; usually one document a line.

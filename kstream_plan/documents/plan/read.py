@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from kstream_plan.documents.codec import WrongValueError
 from kstream_plan.documents.plan import adds_up
 from kstream_plan.documents.plan.fields import PLAN, PlanDocument, RoundDocument
-from kstream_plan.documents.plan.group_fields import Held, HeldTasks
+from kstream_plan.documents.plan.group_fields import HoldingsDocument, TaskIdsByRole
 from kstream_plan.documents.plan.json_documents import documents_in
 from kstream_plan.documents.plan.seal import with_known_ends
 from kstream_plan.documents.plan.simulation import simulation_of
@@ -40,7 +40,7 @@ _DAMAGED = "save the plan again with kstream-plan assign --out"
 
 
 class SavedPlan(NamedTuple):
-    """A plan, and what is known of the other draws if it is one of several of a simulation.
+    """A plan, with its simulation if it has one.
 
     ``simulation``: the plan is what came of it; ``None`` also if 0.1.0 saved it, which kept less of it.
     ``lacks_simulation``: it is the plan of a simulation that was not saved: other draws are unknown.
@@ -62,7 +62,7 @@ def read_plans(data: bytes, source: str) -> list[Plan]:
 
 
 def read_saved(data: bytes, source: str) -> list[SavedPlan]:
-    """Return what is in ``data``, as :func:`each_saved` reads it.
+    """Return the saved plans in ``data``, as :func:`each_saved` reads them.
 
     Raises:
         PlanFileError: not JSON, no plan, a plan of another major version, or one that contradicts itself.
@@ -92,7 +92,7 @@ def all_sound(saved_plans: Iterator[SavedPlan | PlanFileError]) -> list[SavedPla
 
 
 def each_saved(data: bytes, source: str) -> Iterator[SavedPlan | PlanFileError]:
-    """Yield every plan in ``data``, or what is wrong with it.
+    """Yield every plan in ``data``, or its error.
 
     Args:
         data: JSON documents one after another, usually one a line; UTF-8, plain or gzip.
@@ -223,7 +223,7 @@ def _unknown_restoring(warnings: Sequence[Note], rounds: Sequence[Round]) -> Ite
 
 
 def _group(document: PlanDocument) -> Group:
-    """Return who takes part in a plan, and its tasks."""
+    """Return the group of a plan: its members and tasks."""
     tasks, instances = document.tasks, document.instances
     for field, ids in (
         (".tasks", [task.task_id for task in tasks]),
@@ -236,7 +236,7 @@ def _group(document: PlanDocument) -> Group:
 
 
 def _check_classic(document: PlanDocument) -> None:
-    """Check what only the classic protocol promises: its tasks are Kafka Streams', and so are the ways it goes."""
+    """Check what only the classic protocol promises: tasks and protocols of Kafka Streams."""
     for place, task in enumerate(document.tasks):
         if not isinstance(task.task_id, TaskId):
             problem = f"is not right: {str(task.task_id)!r} is not a task id like 0_3 or name__0_3"
@@ -316,8 +316,8 @@ def _check_balance(balance: Balance, group: Group, *keys: str) -> None:
             raise WrongValueError(problem, f".{name}", *keys)
 
 
-def _holdings(document: Held, group: Group, *keys: str) -> tuple[Holding, ...]:
-    """Return what every consumer holds; ``keys`` lead to it."""
+def _holdings(document: HoldingsDocument, group: Group, *keys: str) -> tuple[Holding, ...]:
+    """Return the holdings of every consumer; ``keys`` lead to the document."""
     consumers_of_group = {i.process_id: {c.consumer_id for c in i.consumers} for i in group.instances}
     consumers_of_document = {process_id: instance.consumers.keys() for process_id, instance in document.items()}
     if consumers_of_document != consumers_of_group:
@@ -331,7 +331,7 @@ def _holdings(document: Held, group: Group, *keys: str) -> tuple[Holding, ...]:
             )
             for c in instance.consumers
         ]
-        instance_tasks = HeldTasks(
+        instance_tasks = TaskIdsByRole(
             saved_holding.active, saved_holding.standby, saved_holding.warmup, saved_holding.temporary
         )
         by_role = _ROLES, _holding(instance_tasks, group, *instance_keys), zip(*consumer_holdings, strict=True)
@@ -342,8 +342,10 @@ def _holdings(document: Held, group: Group, *keys: str) -> tuple[Holding, ...]:
     return tuple(holdings)
 
 
-def _holding(held_tasks: HeldTasks, group: Group, *keys: str) -> Holding:
-    return Holding(*[_task_indices(texts, group, role, keys) for role, texts in zip(_ROLES, held_tasks, strict=True)])
+def _holding(task_ids_by_role: TaskIdsByRole, group: Group, *keys: str) -> Holding:
+    return Holding(
+        *[_task_indices(texts, group, role, keys) for role, texts in zip(_ROLES, task_ids_by_role, strict=True)]
+    )
 
 
 def _task_indices(texts: Sequence[str], group: Group, role: str, keys: Sequence[str]) -> tuple[int, ...]:

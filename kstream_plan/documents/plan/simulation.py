@@ -45,7 +45,7 @@ def simulation_json(simulation: Simulation, *, full: bool = False) -> str:
 
 
 def simulation_document(simulation: Simulation) -> SimulationDocument:
-    """Return what is known beside the plan."""
+    """Return the fields of a simulation beside its plan."""
     return SimulationDocument(
         draws=simulation.draws,
         events=tuple(map(_event_document, simulation.events)),
@@ -140,7 +140,7 @@ def _event(item: EventDocument, group: Group, *keys: str) -> Event:
 
 
 def _instance_values(event_class: type[Event], item: EventDocument, group: Group, *keys: str) -> Mapping[str, Any]:
-    """Return whom an event is about, as such an event has it."""
+    """Return the instances of an event, in the fields that its class has for them."""
     process_ids = item.process_ids
     instances = _instances(process_ids, ".process_ids", group, *keys)
     if event_class is Join:

@@ -1,4 +1,4 @@
-"""The fields of a plan's JSON that say what is known of a simulation beside its plan."""
+"""The fields of a plan's JSON for its simulation."""
 
 from __future__ import annotations
 

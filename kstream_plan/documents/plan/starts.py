@@ -1,4 +1,4 @@
-"""Whether what a saved plan says of a start, caught up or cold, is what the figures say that decided it."""
+"""Whether the starts of a saved plan, caught up or cold, agree with the figures that decided them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STATELESS = (ReasonCode.STATELESS_LEAST_LOADED, ReasonCode.STATELESS_EVENED_OUT
 
 
 def wrong_starts(plan: Plan) -> Iterator[tuple[int, int, str, str]]:
-    """Yield the starts that contradict themselves: round and step, from 0, the field, and what is wrong with it."""
+    """Yield the starts that contradict themselves: round and step, from 0, the field, and its problem."""
     tasks, index = plan.group.tasks, plan.group.task_index
     for place, rnd in enumerate(plan.rounds):
         limit = plan.config_of(rnd.number).acceptable_recovery_lag

@@ -20,7 +20,7 @@ from kstream_plan.documents.plan.fields import (
     RoundDocument,
     Tool,
 )
-from kstream_plan.documents.plan.group_fields import NOTE, Held, HeldTasks, InstanceHolding, TargetTasks
+from kstream_plan.documents.plan.group_fields import NOTE, HoldingsDocument, InstanceHolding, TargetTasks, TaskIdsByRole
 from kstream_plan.documents.plan.seal import seal_of
 from kstream_plan.documents.plan.simulation_fields import SimulationDocument
 from kstream_plan.model import Group, Holding, Note
@@ -111,8 +111,8 @@ def _round(group: Group, rnd: Round, full: bool) -> RoundDocument:
     )
 
 
-def _holdings_document(group: Group, holdings: Sequence[Holding]) -> Held:
-    """Return what is held, per instance and within it per consumer, by role."""
+def _holdings_document(group: Group, holdings: Sequence[Holding]) -> HoldingsDocument:
+    """Return the holdings by instance, and within it by consumer, by role."""
     document: dict[str, InstanceHolding] = {}
     for instance, consumers in zip(group.instances, group.consumers_of, strict=True):
         consumer_holdings = [holdings[consumer] for consumer in consumers]
@@ -122,8 +122,8 @@ def _holdings_document(group: Group, holdings: Sequence[Holding]) -> Held:
     return document
 
 
-def _by_role(group: Group, holding: Holding) -> HeldTasks:
-    return HeldTasks(*(_task_ids(group, tasks) for tasks in holding))
+def _by_role(group: Group, holding: Holding) -> TaskIdsByRole:
+    return TaskIdsByRole(*(_task_ids(group, tasks) for tasks in holding))
 
 
 def _task_ids(group: Group, tasks: Iterable[int]) -> tuple[str, ...]:

@@ -11,10 +11,10 @@ from kstream_plan.comparison.said_and_happened import (
     DifferenceCause,
     FirstDifference,
     GenerationPair,
-    HeldBy,
     Likeness,
     SaidAndHappened,
     TaskDifference,
+    TaskHolders,
 )
 from kstream_plan.model.times import format_time
 from kstream_plan.render.page import (
@@ -291,7 +291,7 @@ def _way(task: TaskDifference, names: Names) -> Way:
     return Way(_standbys(task.said, names), _standbys(task.seen, names), "standby", name)
 
 
-def _standbys(holders: HeldBy, names: Names) -> End:
+def _standbys(holders: TaskHolders, names: Names) -> End:
     instances = ", ".join(names.instances(holders.copies))
     text = f"copy on {instances}" if instances else "no copy"
     return End((1, text), text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from kstream_plan.comparison.said_and_happened import HeldBy, Recorded, TaskDifference
+from kstream_plan.comparison.said_and_happened import Recorded, TaskDifference, TaskHolders
 from kstream_plan.model import Group, Holding, WorkId
 from kstream_plan.plans import MemberLeft, Plan, Round
 
@@ -16,7 +16,7 @@ _NOTHING: Tasks = (frozenset(), frozenset())
 
 
 class DecisionByMember(NamedTuple):
-    """A decision: per process that takes part, what each of its threads was given, by consumer id."""
+    """A decision: process id of each member → consumer id → tasks."""
 
     members: Mapping[str, Mapping[str, Tasks]]
 
@@ -70,14 +70,14 @@ def decision_by_member(
 
 
 def planned_decision(plan: Plan, rnd: Round, *, has_withheld: bool = True) -> DecisionByMember:
-    """Return what a round of a plan decides; without what is withheld, what members are assigned by it."""
+    """Return the decision of a round of a plan; without withheld tasks, what it assigns to members."""
     return decision_by_member(
         plan.group, rnd.decided if has_withheld else rnd.assigned, sorted(_members_in(plan, rnd.number))
     )
 
 
 def recorded_decision(generation: Recorded, names: Mapping[str, str] | None = None) -> DecisionByMember:
-    """Return what was decided for a recorded generation, by other process ids where ``names`` has them."""
+    """Return the decision of a recorded generation; ``names``: other process ids for some of its members."""
     group, decision = generation.snapshot.state.group, generation.snapshot.decision
     assert decision is not None
     assert decision.consumers is not None
@@ -96,7 +96,7 @@ def _members_in(plan: Plan, number: int) -> set[str]:
 def differences(
     group: Group, plan_decision: DecisionByMember, group_decision: DecisionByMember
 ) -> Iterator[TaskDifference]:
-    """Yield every task of the group that an instance runs, or keeps, on one side only, in order."""
+    """Yield every task whose owner or copies differ between the plan and the group, in order."""
     mine, theirs = plan_decision.by_instance, group_decision.by_instance
     changed_task_ids = set[WorkId]()
     for name in mine.keys() | theirs.keys():
@@ -106,9 +106,9 @@ def differences(
         yield TaskDifference(task_id, _holders(mine, task_id), _holders(theirs, task_id))
 
 
-def _holders(by_instance: Mapping[str, Tasks], task_id: WorkId) -> HeldBy:
+def _holders(by_instance: Mapping[str, Tasks], task_id: WorkId) -> TaskHolders:
     runs = [name for name, (active, _) in by_instance.items() if task_id in active]
-    return HeldBy(
+    return TaskHolders(
         min(runs, default=None), tuple(sorted(name for name, tasks in by_instance.items() if task_id in tasks[1]))
     )
 
