@@ -12,6 +12,7 @@ from kstream_plan.model.connect_group import (
     CONNECT_SETTINGS,
     DELAY_UNKNOWN,
     HELD_BY_SEVERAL,
+    SAME_ADDRESS,
     WORKER_SILENT,
     ConnectGroup,
     ConnectItems,
@@ -318,7 +319,7 @@ def _twice(given: Sequence[written.Instance], instances: Sequence[Instance]) -> 
             f"Several workers have the address {_some(shared)}, and all of them count: one may be an earlier process, "
             "which is a member until session.timeout.ms has passed, and what it ran is unassigned"
         )
-        notes.append(Note("same-address", message, tuple(shared)))
+        notes.append(Note(SAME_ADDRESS, message, tuple(shared)))
     return notes
 
 
