@@ -60,6 +60,10 @@ def snapshot_side(snapshot: Snapshot) -> Side:
         newcomers=frozenset(state.group.instances[index].process_id for index in newcomers(state)),
         measured=None if snapshot.coverage is None else snapshot.coverage.told(snapshot.known_until_ms),
         next_decision=None if snapshot.decision is None else snapshot.decision.generation,
+        lower_bounds=frozenset(
+            (state.group.tasks[task].task_id, state.group.instances[instance].process_id)
+            for task, instance in snapshot.least_lags
+        ),
     )
 
 
