@@ -302,3 +302,4 @@ def test_a_group_whose_rebalances_nobody_records_is_held_against_the_end(elsewhe
         assert to_terminal(follow_page(event))
     message = follow_message(list(events(begun, last))[-1])
     assert ("elsewhere than planned" in message) is elsewhere
+    assert ("every task is assigned where planned" in message) is not elsewhere
