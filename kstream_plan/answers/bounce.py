@@ -191,9 +191,7 @@ BOUNCE = document(
         ),
     ),
     ways=field(
-        lambda bounces: [
-            _SimulatedWay(way, way is bounces.best_safe, bounces.safety_of(way)) for way in bounces.ways
-        ],
+        lambda bounces: [_SimulatedWay(way, way is bounces.best_safe, bounces.safety_of(way)) for way in bounces.ways],
         "The ways, as they were simulated.",
         list_of(_SIMULATED, 1),
     ),

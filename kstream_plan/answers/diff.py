@@ -106,7 +106,8 @@ _TOTALS = FORM.view(
     Comparison,
     tasks=field("totals.tasks"),
     cold_starts=added(
-        "Minimum and maximum of tasks whose last start was cold; they differ where generations are missing."
+        "Minimum and maximum of tasks whose last start was cold; they differ where generations are missing, and where "
+        "only a lower bound of a lag was measured."
     ),
     untold_generations=added(
         "Generations between the two that are unknown: restore_records and pause_ms do not include what was restored "

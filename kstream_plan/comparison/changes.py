@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kstream_plan.model import Copy, Group, Holding, WorkId
-from kstream_plan.model.note import Remarks
+from kstream_plan.model.note import Remarks, name_list
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import Role, Seat
 from kstream_plan.plans.balance import Load
@@ -31,6 +31,7 @@ class Side:
     models: the releases whose behaviour led here; ``None``: it was not planned.
     lag_coverage: of how many copies the lag was measured, and when; ``None``: of none.
     next_decision: the generation that a snapshot's decision leads to; what it moves is no part of the side.
+    ``lower_bounds`` are the copies, by task and process, of which only the least that they were behind was measured.
     """
 
     group: Group
@@ -45,6 +46,7 @@ class Side:
     models: str | None = None
     lag_coverage: str | None = None
     next_decision: int | None = None
+    lower_bounds: frozenset[tuple[WorkId, str]] = frozenset()
 
     @property
     def active_tasks(self) -> dict[str, int]:
@@ -299,13 +301,31 @@ class Comparison:
 
     @property
     def cold_starts(self) -> tuple[int, int]:
-        """The least and the most tasks whose last start was cold: from none to all if generations are missing."""
+        """The least and the most tasks whose last start was cold: from none to all if generations are missing.
+
+        So may those that started from a copy of which only the least that it was behind is known.
+        """
         cold = self.totals.classes[TaskClass.COLD]
-        return (0, sum(change.start is not None for change in self.tasks)) if self.untold else (cold, cold)
+        if self.untold:
+            return 0, sum(change.start is not None for change in self.tasks)
+        return cold, cold + len(self.on_lower_bounds)
+
+    @property
+    def on_lower_bounds(self) -> tuple[WorkId, ...]:
+        """The tasks that count as warm, and of whose copy only the least that it was behind is known."""
+        return tuple(
+            change.task_id
+            for change in self.tasks
+            if change.kind in (TaskClass.PROMOTED, TaskClass.WARM) and change.to is not None and not self.seen
+            if (change.task_id, change.to.process_id) in self.old.lower_bounds
+        )
 
     @property
     def gap(self) -> str:
-        """How many generations that are unknown lie between, in words."""
+        """Why it is unknown what started cold: how many unknown generations lie between, or of what lags are."""
+        if not self.untold and self.on_lower_bounds:
+            names = name_list(list(map(str, self.on_lower_bounds)))
+            return f"of copies of {names} only the least that they were behind was measured"
         return between_text(self.old, self.untold)
 
     @property

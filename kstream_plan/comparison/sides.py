@@ -28,20 +28,22 @@ from kstream_plan.plans import (
     ThreadMove,
     Withhold,
 )
+from kstream_plan.plans.simulated import Simulation
 from kstream_plan.protocols import gives_up
 
 
 class Pair(NamedTuple):
     """One application: its two sides, what is known of the way between, what the snapshots warn of.
 
-    ``rivals`` are the plans of both sides where the two ends follow from one snapshot: none comes after the other.
+    ``rivals`` are the plans of both sides, or the simulations that these are of, where the two ends follow from one
+    snapshot: none comes after the other.
     """
 
     old: Side
     new: Side
     course: ChangeCourse | None
     warnings: tuple[Note, ...] = ()
-    rivals: tuple[Plan, Plan] | None = None
+    rivals: tuple[Plan | Simulation, Plan | Simulation] | None = None
 
 
 def snapshot_side(snapshot: Snapshot) -> Side:
@@ -58,6 +60,10 @@ def snapshot_side(snapshot: Snapshot) -> Side:
         newcomers=frozenset(state.group.instances[index].process_id for index in newcomers(state)),
         lag_coverage=None if snapshot.coverage is None else snapshot.coverage.told(snapshot.known_until_ms),
         next_decision=None if snapshot.decision is None else snapshot.decision.generation,
+        lower_bounds=frozenset(
+            (state.group.tasks[task].task_id, state.group.instances[instance].process_id)
+            for task, instance in snapshot.least_lags
+        ),
     )
 
 

@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 from kstream_plan.comparison.changes import ChangeCourse, Side
 from kstream_plan.comparison.sides import Pair, are_rivals, plan_course, plan_side, snapshot_side, starts_at
 from kstream_plan.documents.plan.files import are_plans
-from kstream_plan.documents.plan.read import read_plans
+from kstream_plan.documents.plan.read import SavedPlan, read_saved
 from kstream_plan.documents.results import each_result, is_results_file
 from kstream_plan.errors import PlanFileError, SnapshotError, UsageError
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.plans import Plan
 from kstream_plan.plans.result import Result
+from kstream_plan.plans.simulated import Simulation
 from kstream_plan.snapshots import reading
 from kstream_plan.snapshots.files.broken_files import HEAD_BYTES
 from kstream_plan.snapshots.files.content import at_hand, fetched, read_file, standard_input
@@ -49,6 +50,7 @@ class _Part(NamedTuple):
     side: Side
     plan: Plan | None = None
     number: int = 0
+    simulation: Simulation | None = None
     warnings: tuple[Note, ...] = ()
 
 
@@ -87,7 +89,7 @@ def _within_plans(source: _Source, new: DiffInput, selection: Selection) -> list
         fix = "give a second file, or --from and --to for a history"
         raise UsageError("one side is not enough, unless it is a plan", where=printable(diff_input.path), fix=fix)
     first = diff_input._replace(round_number=diff_input.round_number or 0)
-    return [_pair(_part(plan, first), _part(plan, new)) for plan in _plans(source, selection)]
+    return [_pair(_part(saved, first), _part(saved, new)) for saved in _plans(source, selection)]
 
 
 def _source(diff_input: DiffInput) -> _Source:
@@ -135,21 +137,22 @@ def _size(source: _Source) -> float:
     return math.inf if local is None or not Path(local).is_file() else Path(local).stat().st_size
 
 
-def _plans(source: _Source, selection: Selection) -> list[Plan]:
+def _plans(source: _Source, selection: Selection) -> list[SavedPlan]:
     assert source.content is not None
     path = source.diff_input.path
-    plans = read_plans(source.content, "standard input" if path == STDIN else path)
-    known_ids = [plan.group.application_id for plan in plans]
+    plans = read_saved(source.content, "standard input" if path == STDIN else path)
+    known_ids = [saved.plan.group.application_id for saved in plans]
     missing_ids = selection.unmatched_globs(known_ids)
     if missing_ids:
         raise selection.nothing_found(missing_ids, known_ids, [path])[0]
-    return [plan for plan in plans if selection.wants(plan.group.application_id)]
+    return [saved for saved in plans if selection.wants(saved.plan.group.application_id)]
 
 
-def _part(plan: Plan, diff_input: DiffInput) -> _Part:
+def _part(saved: SavedPlan, diff_input: DiffInput) -> _Part:
+    plan = saved.plan
     number = len(plan.rounds) if diff_input.round_number is None else diff_input.round_number
     try:
-        return _Part(plan_side(plan, number), plan, number)
+        return _Part(plan_side(plan, number), plan, number, saved.simulation)
     except IndexError:
         problem = f"there is no round {number} in the plan of {shown(plan.group.application_id)}"
         fix = f"it has rounds 1 to {len(plan.rounds)}; 0 is how it begins" if plan.rounds else "it has none, only 0"
@@ -191,7 +194,7 @@ def _parts(source: _Source, selection: Selection, spark: Mapping[str, Any]) -> d
     path, content = source.diff_input.path, source.content
     if source.holds_plans:
         plans = _plans(source, selection)
-        parts = {plan.group.application_id: _part(plan, source.diff_input) for plan in plans}
+        parts = {saved.plan.group.application_id: _part(saved, source.diff_input) for saved in plans}
         if len(parts) < len(plans):
             raise SnapshotError("holds two plans of one application", where=printable(path), fix="keep one of them")
         return parts
@@ -227,12 +230,14 @@ def _pair(old: _Part, new: _Part) -> Pair:
     return Pair(old.side, new.side, _course(old, new), old.warnings + new.warnings, _rivals(old, new))
 
 
-def _rivals(old: _Part, new: _Part) -> tuple[Plan, Plan] | None:
-    """Return the plans of both sides if their ends are compared and both begin with the same snapshot."""
+def _rivals(old: _Part, new: _Part) -> tuple[Plan | Simulation, Plan | Simulation] | None:
+    """Return both plans, or the simulations they are of, if their ends are compared and both begin with the same snapshot."""
     if old.plan is None or new.plan is None or old.plan is new.plan:
         return None
     at_their_ends = old.number == len(old.plan.rounds) and new.number == len(new.plan.rounds)
-    return (old.plan, new.plan) if at_their_ends and are_rivals(old.plan, new.plan) else None
+    if not at_their_ends or not are_rivals(old.plan, new.plan):
+        return None
+    return old.simulation or old.plan, new.simulation or new.plan
 
 
 def _course(old: _Part, new: _Part) -> ChangeCourse | None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.answer import Answer
-from kstream_plan.model.connect_group import DELAY_UNKNOWN, HELD_BY_SEVERAL, WORKER_SILENT
+from kstream_plan.model.connect_group import DELAY_UNKNOWN, HELD_BY_SEVERAL, SAME_ADDRESS, WORKER_SILENT
 from kstream_plan.model.note import name_list
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Trigger
@@ -22,7 +22,7 @@ from kstream_plan.simulation.drain_workers import drain_workers
 from kstream_plan.simulation.one_plan import plan
 
 #: The notes by which it is unknown whether Connect's workers are all there, and run what they are shown to run.
-_OF_WORKERS = (DELAY_UNKNOWN, WORKER_SILENT, HELD_BY_SEVERAL)
+_OF_WORKERS = (DELAY_UNKNOWN, WORKER_SILENT, SAME_ADDRESS, HELD_BY_SEVERAL)
 _DECISION_UNKNOWN = "What the leader decided last is unknown"
 #: How many different reasons are given.
 _MOST_REASONS = 3

@@ -12,8 +12,9 @@ from kstream_plan.comparison.said_and_happened import Recorded, SaidAndHappened,
 from kstream_plan.documents.said_and_happened import recorded_since
 from kstream_plan.live.conditions import Question, copies_to_catch_up, has_settled
 from kstream_plan.live.placement import differs_from_beginning, differs_from_end
-from kstream_plan.model import Rates, Snapshot, WorkId
+from kstream_plan.model import UNKNOWN, Rates, Snapshot, WorkId
 from kstream_plan.model.answer import Answer
+from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.reported_lag import reported_lag
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan, Trigger
@@ -187,8 +188,10 @@ class Follower:
         copies = list[RestoringCopy]()
         for task, instance in copies_to_catch_up(snapshot):
             lag = reported_lag(snapshot, task, instance)
-            if lag is not None and lag <= limit:
+            if lag is not None and is_caught_up(lag, limit) and (task, instance) not in snapshot.least_lags:
                 continue
+            if lag == UNKNOWN or (lag is not None and is_caught_up(lag, limit)):
+                lag = None
             seat = group.tasks[task].task_id, group.instances[instance].process_id
             if lag is not None:
                 self._most[seat] = max(lag, self._most.get(seat, 0))

@@ -10,6 +10,7 @@ from kstream_plan.comparison.said_and_happened import GenerationPair
 from kstream_plan.live.course import Course, RestoringCopy, Stage
 from kstream_plan.live.placement import MovedTask, moved_tasks
 from kstream_plan.model import Snapshot
+from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.reported_lag import reported_lag
 
 
@@ -89,11 +90,11 @@ def events(previous_course: Course | None, course: Course) -> Iterator[Event]:
 
 
 def _has_caught_up(snapshot: Snapshot, copy: RestoringCopy) -> bool:
-    """Tell whether a copy is still held and was reported within the limit: it may be gone, or run its task before."""
+    """Tell whether a copy is still held and known to be within the limit: it may be gone, or run its task before."""
     group, limit = snapshot.state.group, snapshot.config.acceptable_recovery_lag
     instance, task = group.instance_index.get(copy.process_id), group.task_index.get(copy.task_id)
     if instance is None or task is None:
         return False
     lag = reported_lag(snapshot, task, instance)
     is_held = any(task in role for consumer in group.consumers_of[instance] for role in snapshot.assigned[consumer])
-    return is_held and lag is not None and lag <= limit
+    return is_held and lag is not None and is_caught_up(lag, limit) and (task, instance) not in snapshot.least_lags

@@ -47,7 +47,7 @@ class Upgrade(NamedTuple):
 
     ``group`` is as it was given. ``untold`` are consumers whose protocols are unknown: they count as eager.
     ``split`` are those that list cooperative only while others do not list it at all, so that tasks may have two owners
-    already.
+    already. ``doubts`` are why the group may be another one than in the snapshot, or follow another protocol.
     """
 
     restarts: tuple[Restart, ...]
@@ -56,6 +56,7 @@ class Upgrade(NamedTuple):
     group: Group
     untold: tuple[tuple[str, str], ...] = ()
     split: tuple[tuple[str, str], ...] = ()
+    doubts: tuple[Note, ...] = ()
 
     @property
     def takes_two(self) -> bool:
@@ -65,12 +66,12 @@ class Upgrade(NamedTuple):
     @property
     def remarks(self) -> Remarks:
         """The warnings (tasks with two owners, consumers that cannot take part), and how to restart."""
-        is_plain = self.restarts and not (self.split or self.untold or self.cannot_mix)
+        is_plain = self.restarts and not (self.split or self.untold or self.cannot_mix or self.doubts)
         commands = (Note("restart", "kstream-plan bounce SNAPSHOT"),) if is_plain else ()
-        return Remarks(tuple(_warnings(self)), next=commands)
+        return Remarks((*self.doubts, *_warnings(self)), next=commands)
 
 
-def upgrade(state: GroupState, untold: frozenset[str] = frozenset()) -> Upgrade:
+def upgrade(state: GroupState, untold: frozenset[str] = frozenset(), doubts: Sequence[Note] = ()) -> Upgrade:
     """Return the two rolling bounces that bring a group to the cooperative protocol, instance by instance.
 
     While any consumer lists eager only, those that list cooperative only are restarted first, to list both.
@@ -78,6 +79,7 @@ def upgrade(state: GroupState, untold: frozenset[str] = frozenset()) -> Upgrade:
     Args:
         state: the group.
         untold: consumers whose protocols are unknown; they count as eager.
+        doubts: why the group may be another one by now, or follow another protocol than its consumers list.
     """
     group, state = state.group, replace(state, group=_as_eager(state.group, untold))
     places = [(instance.process_id, consumer) for instance in state.group.instances for consumer in instance.consumers]
@@ -95,6 +97,7 @@ def upgrade(state: GroupState, untold: frozenset[str] = frozenset()) -> Upgrade:
             (process_id, consumer.consumer_id) for process_id, consumer in places if consumer.consumer_id in untold
         ),
         split=split,
+        doubts=tuple(doubts),
     )
 
 

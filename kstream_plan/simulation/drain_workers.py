@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kstream_plan.designs.connect.departures import leaving_stages
 from kstream_plan.model import Note, Snapshot, WorkId
 from kstream_plan.model.answer import Answer
-from kstream_plan.model.connect_group import DELAY_UNKNOWN, ConnectGroup
+from kstream_plan.model.connect_group import DELAY_UNKNOWN, SAME_ADDRESS, WORKER_SILENT, ConnectGroup
 from kstream_plan.model.scenario import Event, Leave, Return, Scenario, Stop
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import OnRound
@@ -27,6 +27,8 @@ from kstream_plan.simulation.one_plan import plan_checked
 #: The most draws of new member ids, and how many ways are simulated beside them.
 _MOST_DRAWS = 10
 _WAYS = 5
+#: What is read with one of these may not be there, or not run what a plan says.
+_DOUBTFUL = (DELAY_UNKNOWN, WORKER_SILENT, SAME_ADDRESS)
 #: How long a restart takes that they are said to be back after, and a delay that would be shorter than Connect's own.
 MINUTE_MS = 60_000
 
@@ -166,12 +168,12 @@ def drain_workers(
 
 
 def _doubts(cluster: ConnectGroup, as_read: Sequence[Note]) -> Iterator[Note]:
-    """Yield why more may stand unassigned than a plan says: a delay may run that it does not know of."""
+    """Yield why more may stand unassigned than a plan says: a delay may run, or a worker be gone, that it counts."""
     if cluster.leader is None:
         message = "Who leads, and whether a delay runs already, is unknown: the workers' logs tell (snapshot FILE)"
         yield Note("leader-unknown", message)
         return
-    yield from (note for note in as_read if note.code == DELAY_UNKNOWN)
+    yield from (note for note in as_read if note.code in _DOUBTFUL)
 
 
 def _restarted(snapshot: Snapshot, stops: Sequence[Leave]) -> Iterator[tuple[Event, ...]]:

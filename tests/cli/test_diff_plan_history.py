@@ -12,7 +12,7 @@ from kstream_plan.cli import run
 from kstream_plan.render.pages.happened import happened_page
 from kstream_plan.snapshots.leader_log.history import checked_rows
 from kstream_plan.snapshots.rows.write import row_lines
-from tests.helpers import recorded_events
+from tests.helpers import captured_scenarios, recorded_events
 from tests.helpers.goldens import assert_golden
 from tests.helpers.recorded_events import BY_NAME
 from tests.helpers.schemas import validator
@@ -132,6 +132,31 @@ def test_two_plans_of_one_snapshot_stand_side_by_side(
     assert "| Figure | Old plan | New plan |" in capsys.readouterr().out
     assert run([*asked, "--output", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["kind"] == "diff"
+
+
+def test_two_simulations_stand_side_by_side_with_all_that_is_random(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of each the figures are those of its own page: another set of ids may take longer, or start more cold."""
+    from dataclasses import replace
+
+    from kstream_plan.model.settings import AssignmentConfig
+    from kstream_plan.render.pages.plan import plan_page
+    from kstream_plan.simulation.scale_out import scale_out
+    from kstream_plan.simulation.simulate import simulate
+
+    monkeypatch.setenv("COLUMNS", "300")
+    before = captured_scenarios.before("scale-out", restore_rate=500.0)
+    scenario, found = scale_out(before.state.group, add=2), []
+    for most in (2, 8):
+        snapshot = replace(before, config=replace(AssignmentConfig(), max_warmup_replicas=most))
+        found.append(simulate(snapshot, scenario, number_of_draws=3, what_ifs=False))
+        (tmp_path / f"{most}.json").write_text(to_json(found[-1]) + "\n", encoding="utf-8")
+    assert any({*plan_page(item).facts} != {*plan_page(item.plan).facts} for item in found)
+    assert run(["diff", str(tmp_path / "2.json"), str(tmp_path / "8.json")]) == 0
+    shown = capsys.readouterr().out
+    for item in found:
+        assert all(fact.value in shown for fact in plan_page(item).facts), shown
 
 
 @pytest.fixture(scope="module")

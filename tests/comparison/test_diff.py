@@ -451,6 +451,15 @@ def test_without_lags_a_held_copy_counts_as_caught_up_and_it_is_said() -> None:
     assert found.totals.restore_records == 1000
 
 
+def test_what_started_from_a_copy_of_which_the_least_is_known_may_have_started_cold() -> None:
+    least = snapshot_side(Snapshot(state=START, config=CONFIG, least_lags=frozenset([(0, 1)])))
+    after = _side(c0=Holding((), (0,)), c2=Holding((0,)), c4=Holding((1,)), c5=Holding((2,)))
+    known, unknown = compare(OLD, after), compare(least, after)
+    assert known.cold_starts == (1, 1)
+    assert unknown.cold_starts == (1, 2)
+    assert "only the least that they were behind was measured" in " ".join(diff_page(unknown).sentences)
+
+
 def test_of_each_side_it_is_told_of_how_many_copies_the_lag_was_measured() -> None:
     at = "2026-11-21T11:59:56.000Z"
     measured = [{**lag, "source": "metrics", "reported_at": at} for lag in GROUP["lags"]]

@@ -12,9 +12,10 @@ import pytest
 
 from kstream_plan.answers.formats import document_of
 from kstream_plan.documents.history import with_generations
+from kstream_plan.live.conditions import copies_to_catch_up
 from kstream_plan.live.course import Course, Follower, Stage
 from kstream_plan.live.events import Event, EventKind, events
-from kstream_plan.model import Holding, Snapshot
+from kstream_plan.model import UNKNOWN, Copy, Holding, Snapshot
 from kstream_plan.model.scenario import Bounce, ConfigChange, Join, Leave, NewInstance, Scenario
 from kstream_plan.model.times import format_time
 from kstream_plan.plans import Plan
@@ -192,6 +193,37 @@ def test_a_copy_that_starts_its_task_behind_has_not_caught_up() -> None:
     assert not [event for event in events(before, after) if event.kind is EventKind.CAUGHT_UP]
 
 
+@pytest.mark.parametrize("is_least", [False, True])
+def test_a_copy_of_which_too_little_is_known_has_not_caught_up(is_least: bool) -> None:
+    """Its offset could not be told (Kafka's marker), or only the least that it is behind."""
+    snapshot = snapshot_from_row(rows_of("bounce")[-1], "")
+    event, group = BY_NAME["drain"], snapshot.state.group
+    seat = next(iter(copies_to_catch_up(snapshot)))
+    copies = list(snapshot.state.copies)
+    others = tuple(copy for copy in copies[seat[0]] if copy.instance != seat[1])
+    copies[seat[0]] = (*others, Copy(seat[1], 0 if is_least else UNKNOWN, (), 0, 0, False))
+    told = replace(snapshot, state=replace(snapshot.state, copies=tuple(copies)))
+    told = replace(told, least_lags=frozenset([seat]) if is_least else frozenset())
+    known = replace(told, least_lags=frozenset())
+    name = group.tasks[seat[0]].task_id, group.instances[seat[1]].process_id
+
+    def courses(*seen: Snapshot) -> list[Course]:
+        follower = Follower(recorded_events.planned(event))
+        return [follower.take(each, [], parse_time(str(snapshot.captured_at)) + 5_000) for each in seen]
+
+    before, after = courses(told, told)
+    assert [copy.lag for copy in before.restoring if (copy.task_id, copy.process_id) == name] == [None]
+    assert not [each for each in events(before, after) if each.kind is EventKind.CAUGHT_UP]
+    unlisted = events(before, replace(after, restoring=()))
+    assert not [each for each in unlisted if each.kind is EventKind.CAUGHT_UP and name in _names_of(each)]
+    if is_least:
+        assert EventKind.CAUGHT_UP in {each.kind for each in events(*courses(told, known))}
+
+
+def _names_of(event: Event) -> list[tuple[object, str]]:
+    return [(copy.task_id, copy.process_id) for copy in event.caught_up]
+
+
 def ended(row: Mapping[str, Any], plan: Plan, *, elsewhere: bool = False) -> Snapshot:
     """Return a Connect group as it is at the end of a plan; ``elsewhere``: two workers have each other's tasks."""
     final = list(plan.final)
@@ -270,3 +302,4 @@ def test_a_group_whose_rebalances_nobody_records_is_held_against_the_end(elsewhe
         assert to_terminal(follow_page(event))
     message = follow_message(list(events(begun, last))[-1])
     assert ("elsewhere than planned" in message) is elsewhere
+    assert ("every task is assigned where planned" in message) is not elsewhere

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,6 +54,26 @@ def _groups_after(found: Upgrade) -> list[tuple[int, str, str, int]]:
         (restart.bounce, restart.process_id, restart.group_protocol, restart.cooperative_consumers)
         for restart in found.restarts
     ]
+
+
+def test_a_group_that_may_not_do_as_its_consumers_list_is_not_called_cooperative(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``upgrade.from`` lets members rebalance as in the older release, whatever else is said of them."""
+    row = snapshot_rows.row()
+    for instance in row["instances"]:
+        for consumer in instance["consumers"]:
+            consumer["protocols"] = ["cooperative"]
+    path = tmp_path / "snapshot.json"
+    for setting, code, tone in ((None, 0, "good"), ("2.3", 3, "unknown")):
+        path.write_text(json.dumps({**row, "config": {"num_standby_replicas": 0, "upgrade_from": setting}}))
+        assert run(["upgrade", str(path), "--to", "cooperative", "--set", "one.bounce=true"]) == code
+        shown = " ".join(capsys.readouterr().out.split())
+        assert ("upgrade.from is 2.3" in shown) is bool(setting)
+        assert ("UNKNOWN" in shown) is bool(setting)
+        [read] = snapshots.read([str(path)])
+        assert isinstance(read, Snapshot)
+        assert upgrade_page(upgrade(read.state, doubts=read.warnings)).tone == tone
 
 
 def test_the_group_stays_eager_through_the_first_bounce_and_turns_in_the_second() -> None:

@@ -17,7 +17,9 @@ import kstream_plan
 from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.errors import KstreamPlanError, ScenarioError, UsageError
+from kstream_plan.live.conditions import Question, settled
 from kstream_plan.model.answer import Answer
+from kstream_plan.model.connect_group import SAME_ADDRESS, WORKER_SILENT
 from kstream_plan.model.scenario import Leave, Return, Scenario
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.render.answers import page_of, to_json, to_markdown, to_table
@@ -282,6 +284,22 @@ def _draws(workers: int, stops: Sequence[Leave], *, random: bool) -> list[tuple[
             one["process_id"] = f"connect-h{place}:8083-{place:08x}-571c-4eee-96be-fa395e3c536c"
             one["host"] = f"h{place}:8083"
     return list(_restarted(snapshot(item), stops))
+
+
+@pytest.mark.parametrize("who", [["w0"], ["w1"]])
+@pytest.mark.parametrize("doubt", [WORKER_SILENT, SAME_ADDRESS])
+def test_work_that_may_go_to_a_worker_that_is_gone_is_no_yes(doubt: str, who: list[str]) -> None:
+    """Without a delay others start it within a heartbeat interval, unless they are not there."""
+    item = even(4, config={"scheduled_rebalance_max_delay_ms": 0})
+    options = PlanOptions(now_ms=parse_time(item["captured_at"]))
+    assert drain_workers(snapshot(item), who, options).answer is Answer.YES
+    for worker in item["instances"][2:]:
+        worker.update({"answered": False} if doubt == WORKER_SILENT else {"host": "10.0.0.1:8083"})
+    read = snapshot(item)
+    drained = drain_workers(read, who, options)
+    assert drained.answer is Answer.UNKNOWN
+    assert [note.code for note in drained.doubts] == [doubt]
+    assert settled(read, Question((), 0, options)).answer is Answer.UNKNOWN
 
 
 def test_who_is_back_after_a_minute_is_drawn_as_often_as_is_worth_while() -> None:

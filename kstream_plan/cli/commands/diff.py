@@ -29,6 +29,7 @@ from kstream_plan.documents.said_and_happened import read_said_and_happened
 from kstream_plan.documents.two_sides import DiffInput, read_pairs
 from kstream_plan.errors import UsageError
 from kstream_plan.plans import Plan
+from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.answers import to_json
 from kstream_plan.render.page import Page
 from kstream_plan.render.pages.diff import diff_page, diffs_page
@@ -104,10 +105,10 @@ class _Compared(NamedTuple):
     """
 
     comparisons: Sequence[Comparison]
-    rivals: Sequence[tuple[Plan, Plan]]
+    rivals: Sequence[tuple[Plan | Simulation, Plan | Simulation]]
 
     @property
-    def two_plans(self) -> tuple[Plan, Plan] | None:
+    def two_plans(self) -> tuple[Plan | Simulation, Plan | Simulation] | None:
         """Two plans of one snapshot, if nothing else was compared."""
         return self.rivals[0] if self.rivals and len(self.comparisons) == 1 else None
 

@@ -21,6 +21,7 @@ from kstream_plan.cli.pages import answer_text, draw_page
 from kstream_plan.cli.progress import Report, show_progress
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
+from kstream_plan.model.not_modelled import FOLLOWS_TARGET_FILES, LEAVES_ON_CLOSE, NEWER_UNREAD, NOT_MODELLED
 from kstream_plan.model.snapshot import Stores
 from kstream_plan.model.streams_group import BROKER_VERSIONS
 from kstream_plan.protocols.transition import COOPERATIVE
@@ -41,6 +42,8 @@ _ABOUT = {
     "one_bounce": (COOPERATIVE,),
 }
 _MOST_ADDED = 1_000
+#: What is read with one of these may have other members, or rebalance by another protocol than they list.
+_IN_DOUBT = {NEWER_UNREAD, *NOT_MODELLED} - {LEAVES_ON_CLOSE, FOLLOWS_TARGET_FILES}
 
 
 class UpgradeOptions(Spark, Limited):
@@ -111,7 +114,14 @@ def _bounces(group_snapshots: Sequence[Snapshot], options: UpgradeOptions) -> tu
             raise UsageError(
                 f"it is a {snapshot.group_protocol} group", where=snapshot.state.group.application_id, fix=fix
             )
-    ways = [find_upgrade(group.state, group.untold_protocols) for group in group_snapshots]
+    ways = [
+        find_upgrade(
+            group.state,
+            group.untold_protocols,
+            [note for note in group.warnings if note.code in _IN_DOUBT],
+        )
+        for group in group_snapshots
+    ]
     names = (way.group.application_id for way in ways)
     sources = inputs_of(options.paths, names, is_selection=bool(options.application_id))
     texts = [
@@ -124,7 +134,7 @@ def _bounces(group_snapshots: Sequence[Snapshot], options: UpgradeOptions) -> tu
         )
         for way, source in zip(ways, sources, strict=True)
     ]
-    return texts, options.one_bounce and any(way.takes_two for way in ways)
+    return texts, options.one_bounce and any(way.takes_two or way.doubts for way in ways)
 
 
 def _migrations(group_snapshots: Sequence[Snapshot], options: UpgradeOptions, progress: Report) -> list[str]:

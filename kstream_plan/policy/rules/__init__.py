@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from kstream_plan.model.connect_group import DELAY_UNKNOWN, WORKER_SILENT
+from kstream_plan.model.connect_group import DELAY_UNKNOWN, SAME_ADDRESS, WORKER_SILENT
 from kstream_plan.model.not_modelled import NEWER_UNREAD, NOT_MODELLED
 from kstream_plan.model.streams_group import CONTRADICTORY, NO_EPOCHS, NOT_READY, STATE_UNKNOWN
 from kstream_plan.plans import Plan
@@ -32,7 +32,7 @@ def _all_records(plan: Plan) -> int | None:
 #: may end otherwise.
 _CONTRADICTED = (CONTRADICTORY, STATE_UNKNOWN, NO_EPOCHS, NEWER_UNREAD, *NOT_MODELLED)
 #: A plan that says one of these may leave out some of what happens.
-_IN_DOUBT = (*_CONTRADICTED, "back-before-fenced", WORKER_SILENT)
+_IN_DOUBT = (*_CONTRADICTED, "back-before-fenced", WORKER_SILENT, SAME_ADDRESS)
 #: A plan that says one of these has work that waits for an unknown time.
 _WAITS = (DELAY_UNKNOWN, "revocations-unknown", "not-dealt-out", *_IN_DOUBT)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kstream_plan.model import WorkId
 from kstream_plan.model.answer import Answer
-from kstream_plan.model.connect_group import WORKER_SILENT
+from kstream_plan.model.connect_group import SAME_ADDRESS, WORKER_SILENT
 from kstream_plan.model.not_modelled import NEWER_UNREAD, NOT_MODELLED, RELEASE_NOT_MODELLED
 from kstream_plan.plans import MemberLeft, Plan, caught_up_evidence
 from kstream_plan.plans.caught_up_evidence import Known, UnprovenStart
@@ -46,6 +46,7 @@ _WHY_UNKNOWN = {
     "back-before-fenced": "more happens than is simulated",
     "group-not-ready": "the group is not ready",
     WORKER_SILENT: "a worker does not answer",
+    SAME_ADDRESS: "one of the workers at one address may have gone",
     "delay-unknown": "whether a delay runs is unknown",
     "revocations-unknown": "what members have still to revoke is unknown",
     "not-dealt-out": "some work is unassigned",

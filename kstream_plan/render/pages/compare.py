@@ -182,7 +182,7 @@ def _rates(alike: Sequence[SameOutcome]) -> str:
             names.setdefault(rates_text(alternative.plan), []).append(settings_text([alternative.changes]))
     if len(names) == 1:
         return next(iter(names))
-    return "; ".join(f"{printable(' and '.join(those))}: {text or 'unknown'}" for text, those in names.items())
+    return "; ".join(f"{printable(' and '.join(group))}: {text or 'unknown'}" for text, group in names.items())
 
 
 def _title(alike: Sequence[SameOutcome], view: PlanView) -> str:

@@ -137,9 +137,9 @@ def _end(course: Course) -> str:
         return f"The group does not settle: {course.rest.verdict.reason}"
     if not course.is_recorded:
         if not course.misplaced_tasks:
-            return "The group has settled, and every task runs where planned"
+            return "The group has settled, and every task is assigned where planned"
         tasks = name_list([str(task.task_id) for task in course.misplaced_tasks])
-        number = count(len(course.misplaced_tasks), "task runs", "tasks run")
+        number = count(len(course.misplaced_tasks), "task is assigned", "tasks are assigned")
         return printable(f"The group has settled, and {number} elsewhere than planned: {tasks}")
     if course.comparison is None:
         return (

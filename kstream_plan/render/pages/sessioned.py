@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kstream_plan.model.connect_group import DELAY_UNKNOWN, HELD_BY_SEVERAL, WORKER_SILENT
+from kstream_plan.model.connect_group import DELAY_UNKNOWN, HELD_BY_SEVERAL, SAME_ADDRESS, WORKER_SILENT
 from kstream_plan.render.page import Page, Row, Table, Tone, columns_of, remark_lines, steps_table, text_cell, text_row
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, count_range, duration
@@ -68,5 +68,6 @@ def _tone(upgrade: SessionedUpgrade) -> Tone:
     """Return how the restart itself ends."""
     if any(row.figures.settled_draws < row.figures.draws for row in upgrade.rows):
         return "bad"
-    doubts = {note.code for note in upgrade.snapshot.warnings} & {DELAY_UNKNOWN, WORKER_SILENT, HELD_BY_SEVERAL}
+    doubtful = {DELAY_UNKNOWN, WORKER_SILENT, SAME_ADDRESS, HELD_BY_SEVERAL}
+    doubts = doubtful.intersection(note.code for note in upgrade.snapshot.warnings)
     return "unknown" if doubts or _is_long(upgrade, upgrade.rows[0]) else "good"

@@ -27,7 +27,7 @@ _UNTOLD = (
 def upgrade_page(way: Upgrade, *, one_bounce: bool = False) -> Page:
     """Return the page of the restarts, or, for ``one_bounce``, of why there have to be two."""
     group, names = way.group, Names(way.group)
-    answer = (Answer.NO if way.takes_two else Answer.YES) if one_bounce else None
+    answer = _one_bounce_answer(way) if one_bounce else None
     instances, consumers = count(len(group.instances), "instance"), count(len(group.consumer_ids), "consumer")
     return Page(
         title=f"{names.escape(group.application_id)}: {instances}, {consumers}, to the cooperative protocol",
@@ -39,19 +39,26 @@ def upgrade_page(way: Upgrade, *, one_bounce: bool = False) -> Page:
     )
 
 
+def _one_bounce_answer(way: Upgrade) -> Answer:
+    """Return whether one bounce is enough."""
+    if way.takes_two:
+        return Answer.NO
+    return Answer.UNKNOWN if way.doubts else Answer.YES
+
+
 def _tone(way: Upgrade, answer: Answer | None) -> Tone:
     if way.split or way.cannot_mix:
         return "bad"
     if answer is not None:
         return answer_tone(answer)
-    return "unknown" if way.untold else "plain" if way.restarts else "good"
+    return "unknown" if way.untold or way.doubts else "plain" if way.restarts else "good"
 
 
 def _sentences(way: Upgrade, answer: Answer | None) -> Iterator[str]:
     if way.untold and len(way.untold) == len(way.group.consumer_ids) and answer is None:
         yield _UNTOLD
     if not way.restarts:
-        yield "The group is cooperative already."
+        yield f"The group is cooperative already{', if its consumers do as they list' * bool(way.doubts)}."
     elif way.takes_two:
         yield "The upgrade takes two rolling bounces."
         yield _WHY_TWO

@@ -15,6 +15,7 @@ from kstream_plan.errors import UsageError
 from kstream_plan.fleet.figures import badness
 from kstream_plan.plans import Plan
 from kstream_plan.plans.result import Result, result_of
+from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.answers import are_results
 from kstream_plan.render.page import Page, Table
 from kstream_plan.render.pages.diff import diff_page, diffs_page
@@ -71,11 +72,12 @@ def happened_html(comparisons: Sequence[SaidAndHappened]) -> str:
     return _pages_html(pages, happened_overview(comparisons), len(comparisons))
 
 
-def two_plans_html(old: Plan, new: Plan) -> str:
+def two_plans_html(old: Plan | Simulation, new: Plan | Simulation) -> str:
     """Return two plans of one snapshot as one page: their figures side by side, then each of them."""
     sections = [Section(two_plans_page(old, new))]
-    for name, plan in (("Old plan", old), ("New plan", new)):
-        section = answer_section(plan, plan, is_single=False)
+    for name, answer in (("Old plan", old), ("New plan", new)):
+        plan = answer if isinstance(answer, Plan) else answer.plan
+        section = answer_section(answer, plan, is_single=False)
         sections.append(replace(section, page=replace(section.page, title=f"{name}: {section.page.title}")))
     return report_html(Report(f"kstream-plan: {sections[0].page.title}", tuple(sections)))
 

@@ -12,6 +12,7 @@ from kstream_plan.model.connect_group import (
     CONNECT_SETTINGS,
     DELAY_UNKNOWN,
     HELD_BY_SEVERAL,
+    SAME_ADDRESS,
     WORKER_SILENT,
     ConnectGroup,
     ConnectItems,
@@ -325,7 +326,7 @@ def _duplicates(worker_rows: Sequence[written.Instance], instances: Sequence[Ins
             f"Several workers have the address {_first_names(addresses)}, and all of them count: one may be an earlier "
             "process, which is a member until session.timeout.ms has passed, and what it ran is unassigned"
         )
-        notes.append(Note("same-address", message, tuple(addresses)))
+        notes.append(Note(SAME_ADDRESS, message, tuple(addresses)))
     return notes
 
 
