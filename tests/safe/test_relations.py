@@ -1107,11 +1107,11 @@ class TestEachCanFail:
         """Have copies of which it is unknown by one of these facts count as caught up."""
         honest = KnownCopies.evidence_of
 
-        def at(known: KnownCopies, *place: Any, **moment: Any) -> Evidence:
+        def evidence_of(known: KnownCopies, *place: Any, **moment: Any) -> Evidence:
             evidence = honest(known, *place, **moment)
             return replace(evidence, known=Known.CAUGHT_UP) if evidence.fact in facts else evidence
 
-        monkeypatch.setattr(KnownCopies, "at", at)
+        monkeypatch.setattr(KnownCopies, "evidence_of", evidence_of)
 
     @pytest.mark.parametrize("command", [_drain_leaving, _simulate_leave])
     @pytest.mark.parametrize(
