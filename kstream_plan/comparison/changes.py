@@ -316,7 +316,7 @@ class Comparison:
         return tuple(
             change.task_id
             for change in self.tasks
-            if change.kind in (TaskClass.PROMOTED, TaskClass.WARM) and change.to is not None and not self.seen
+            if change.kind in (TaskClass.PROMOTED, TaskClass.WARM) and change.to is not None and not self.is_history
             if (change.task_id, change.to.process_id) in self.old.lower_bounds
         )
 

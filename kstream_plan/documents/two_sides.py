@@ -231,7 +231,7 @@ def _pair(old: _Part, new: _Part) -> Pair:
 
 
 def _rivals(old: _Part, new: _Part) -> tuple[Plan | Simulation, Plan | Simulation] | None:
-    """Return both plans, or the simulations they are of, if their ends are compared and both begin with the same snapshot."""
+    """Return both plans, or their simulations, if their ends are compared and both begin with the same snapshot."""
     if old.plan is None or new.plan is None or old.plan is new.plan:
         return None
     at_their_ends = old.number == len(old.plan.rounds) and new.number == len(new.plan.rounds)
