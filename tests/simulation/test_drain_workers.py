@@ -17,7 +17,7 @@ import kstream_plan
 from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.errors import KstreamPlanError, ScenarioError, UsageError
-from kstream_plan.live.conditions import Question, settled
+from kstream_plan.live.conditions import Question, has_settled
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.connect_group import SAME_ADDRESS, WORKER_SILENT
 from kstream_plan.model.scenario import Leave, Return, Scenario
@@ -299,7 +299,7 @@ def test_work_that_may_go_to_a_worker_that_is_gone_is_no_yes(doubt: str, who: li
     drained = drain_workers(read, who, options)
     assert drained.answer is Answer.UNKNOWN
     assert [note.code for note in drained.doubts] == [doubt]
-    assert settled(read, Question((), 0, options)).answer is Answer.UNKNOWN
+    assert has_settled(read, Question((), 0, options)).answer is Answer.UNKNOWN
 
 
 def test_who_is_back_after_a_minute_is_drawn_as_often_as_is_worth_while() -> None:
