@@ -21,16 +21,16 @@ from kstream_plan.version import __version__ as __version__
 if TYPE_CHECKING:
     from kstream_plan.cli.actions.variants import axes_of as vary
     from kstream_plan.comparison.alternatives import beside_each_other as beside_each_other
-    from kstream_plan.comparison.beside_history import said_and_happened as said_and_happened
     from kstream_plan.comparison.diff import compare as diff
+    from kstream_plan.comparison.plan_and_history import said_and_happened as said_and_happened
     from kstream_plan.comparison.sides import plan_course as plan_course
     from kstream_plan.comparison.sides import plan_side as plan_side
     from kstream_plan.comparison.sides import snapshot_side as snapshot_side
     from kstream_plan.documents.client_properties import load_client_properties as load_client_properties
     from kstream_plan.documents.plan.files import read_plan_file as load_plans
     from kstream_plan.documents.policy_file import load_policy as load_policy
+    from kstream_plan.documents.prediction import read_said_and_happened as read_said_and_happened
     from kstream_plan.documents.results import read_results as read_results
-    from kstream_plan.documents.said_and_happened import read_said_and_happened as read_said_and_happened
     from kstream_plan.documents.scenario_file import load_scenario as load_scenario
     from kstream_plan.documents.streams_config import load_streams_config as load_streams_config
     from kstream_plan.documents.streams_config import with_overrides as with_overrides
@@ -56,15 +56,15 @@ if TYPE_CHECKING:
     from kstream_plan.simulation.alternatives import alternatives as alternatives
     from kstream_plan.simulation.alternatives import saved_alternatives as saved_alternatives
     from kstream_plan.simulation.bounces import bounce as bounce
+    from kstream_plan.simulation.connect_upgrade import to_sessioned as to_sessioned
     from kstream_plan.simulation.cures import cures as cures
     from kstream_plan.simulation.drain import drain as drain
     from kstream_plan.simulation.drain_workers import drain_workers as drain_workers
     from kstream_plan.simulation.one_plan import assign_once as assign
     from kstream_plan.simulation.one_plan import plan_checked as plan
     from kstream_plan.simulation.scale_out import scale_out as scale_out
-    from kstream_plan.simulation.sessioned import to_sessioned as to_sessioned
     from kstream_plan.simulation.simulate import simulate as simulate
-    from kstream_plan.simulation.switch import switch as switch
+    from kstream_plan.simulation.streams_migration import switch as switch
     from kstream_plan.simulation.why import why as why
     from kstream_plan.snapshots import read as read
     from kstream_plan.snapshots.broker.kafka_cluster import KafkaCluster as KafkaCluster
@@ -97,8 +97,8 @@ _PUBLIC = {
     "check_all": ("kstream_plan.policy.check", "check_all"),
     "bounce": ("kstream_plan.simulation.bounces", "bounce"),
     "cures": ("kstream_plan.simulation.cures", "cures"),
-    "read_said_and_happened": ("kstream_plan.documents.said_and_happened", "read_said_and_happened"),
-    "said_and_happened": ("kstream_plan.comparison.beside_history", "said_and_happened"),
+    "read_said_and_happened": ("kstream_plan.documents.prediction", "read_said_and_happened"),
+    "said_and_happened": ("kstream_plan.comparison.plan_and_history", "said_and_happened"),
     "diff": ("kstream_plan.comparison.diff", "compare"),
     "drain": ("kstream_plan.simulation.drain", "drain"),
     "drain_workers": ("kstream_plan.simulation.drain_workers", "drain_workers"),
@@ -123,11 +123,11 @@ _PUBLIC = {
     "scale_out": ("kstream_plan.simulation.scale_out", "scale_out"),
     "simulate": ("kstream_plan.simulation.simulate", "simulate"),
     "snapshot_side": ("kstream_plan.comparison.sides", "snapshot_side"),
-    "switch": ("kstream_plan.simulation.switch", "switch"),
+    "switch": ("kstream_plan.simulation.streams_migration", "switch"),
     "to_html": ("kstream_plan.render.answers", "to_html"),
     "to_json": ("kstream_plan.render.answers", "to_json"),
     "to_markdown": ("kstream_plan.render.answers", "to_markdown"),
-    "to_sessioned": ("kstream_plan.simulation.sessioned", "to_sessioned"),
+    "to_sessioned": ("kstream_plan.simulation.connect_upgrade", "to_sessioned"),
     "to_table": ("kstream_plan.render.answers", "to_table"),
     "upgrade": ("kstream_plan.protocols.upgrade", "upgrade"),
     "vary": ("kstream_plan.cli.actions.variants", "axes_of"),

@@ -24,13 +24,13 @@ from kstream_plan.documents.frameworks import kafka_name
 from kstream_plan.documents.plan.fields import LONGEST_PAUSE
 from kstream_plan.documents.scenario_file import scenario_yaml
 from kstream_plan.plans.caught_up_evidence import options_that_tell
-from kstream_plan.simulation.bounces import Bounces, PlayedWay, Safety, Way
+from kstream_plan.simulation.bounces import Bounces, Safety, SimulatedWay, Way
 
 
 class _SimulatedWay(NamedTuple):
     """One way as it was simulated, whether it is the best one, and whether it is safe."""
 
-    simulation: PlayedWay
+    simulation: SimulatedWay
     best: bool
     safety: Safety
 

@@ -12,7 +12,7 @@ from kstream_plan.documents.records import Codecs, Field
 from kstream_plan.model import Note, WorkId
 from kstream_plan.model.note import Remarks
 from kstream_plan.plans import Plan, Seat
-from kstream_plan.plans.activity import membership
+from kstream_plan.plans.rebalance_events import membership
 from kstream_plan.plans.simulated import Range
 from kstream_plan.version import __version__
 

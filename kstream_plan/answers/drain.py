@@ -9,9 +9,9 @@ from kstream_plan.documents.codec import TEXT, WHOLE, Codec, list_of, or_null
 from kstream_plan.plans import Plan
 from kstream_plan.plans.caught_up_evidence import UnprovenStart, options_that_tell
 from kstream_plan.plans.loads import Busiest
-from kstream_plan.simulation.aftermath import Aftermath
 from kstream_plan.simulation.drain import Drain, DrainedTask
 from kstream_plan.simulation.drain_workers import DrainedItem, StandStill, WorkersDrained
+from kstream_plan.simulation.effects_on_others import Aftermath
 
 
 class _Follows(NamedTuple):

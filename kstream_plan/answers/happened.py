@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kstream_plan.answers.document import FORM, INPUT, document, field
-from kstream_plan.comparison.said_and_happened import (
+from kstream_plan.comparison.prediction import (
     CopyEvidence,
     FirstDifference,
     GenerationPair,

@@ -8,8 +8,8 @@ from typing import Any
 from kstream_plan.answers.document import FORM, added, document, field
 from kstream_plan.documents.codec import BOOLEAN, COUNT, TEXT, list_of, one_of, whole
 from kstream_plan.model.streams_group import BROKER_VERSIONS
-from kstream_plan.simulation.sessioned_answer import SessionedUpgrade, UpgradeRow
-from kstream_plan.simulation.switch_answer import Switch, SwitchRow, WithoutEffect
+from kstream_plan.simulation.connect_upgrade_answer import SessionedUpgrade, UpgradeRow
+from kstream_plan.simulation.streams_migration_answer import Switch, SwitchRow, WithoutEffect
 
 _OF_SNAPSHOT: dict[str, Any] = {"group_at": "snapshot.state.group", "models_at": "models"}
 _STEPS = list_of(TEXT).described("What to do, in order, in words.")

@@ -10,8 +10,8 @@ from kstream_plan.comparison.next_command import next_command
 from kstream_plan.model import Note
 from kstream_plan.model.note import Remarks
 from kstream_plan.model.settings import SETTINGS_IN_FORCE
-from kstream_plan.plans.activity import events, totals
 from kstream_plan.plans.note_codes import STATELESS_MOVES
+from kstream_plan.plans.rebalance_events import events, totals
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.snapshots.rows.fields import printable
 

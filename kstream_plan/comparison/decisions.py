@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from kstream_plan.comparison.said_and_happened import Recorded, TaskDifference, TaskHolders
+from kstream_plan.comparison.prediction import Recorded, TaskDifference, TaskHolders
 from kstream_plan.model import Group, Holding, WorkId
 from kstream_plan.plans import MemberLeft, Plan, Round
 

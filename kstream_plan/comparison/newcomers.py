@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 
 from kstream_plan.comparison.decisions import Tasks, planned_decision, recorded_decision
-from kstream_plan.comparison.said_and_happened import Recorded
+from kstream_plan.comparison.prediction import Recorded
 from kstream_plan.model import Instance
 from kstream_plan.plans import MemberJoined, Plan
 

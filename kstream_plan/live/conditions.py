@@ -60,7 +60,7 @@ def has_settled(snapshot: Snapshot, question: Question) -> ConditionAnswer:
         return ConditionAnswer(Answer.UNKNOWN, _messages(doubts))
     if snapshot.group_protocol == "classic" and snapshot.decision is None:
         return ConditionAnswer(Answer.UNKNOWN, (_DECISION_UNKNOWN,))
-    options = replace(moment.options.of_one_play(), max_rounds=1)
+    options = replace(moment.options.of_one_run(), max_rounds=1)
     first = next(iter(plan(snapshot, options).rounds), None)
     if first is None or (snapshot.group_protocol == "classic" and first.trigger is Trigger.MANUAL):
         return ConditionAnswer(Answer.YES)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
-from kstream_plan.comparison.beside_history import said_and_happened
-from kstream_plan.comparison.said_and_happened import Recorded, SaidAndHappened, TaskDifference
-from kstream_plan.documents.said_and_happened import recorded_since
+from kstream_plan.comparison.plan_and_history import said_and_happened
+from kstream_plan.comparison.prediction import Recorded, SaidAndHappened, TaskDifference
+from kstream_plan.documents.prediction import recorded_since
 from kstream_plan.live.conditions import Question, copies_to_catch_up, has_settled
 from kstream_plan.live.placement import differs_from_beginning, differs_from_end
 from kstream_plan.model import UNKNOWN, Rates, Snapshot, WorkId

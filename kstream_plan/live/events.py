@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kstream_plan.comparison.said_and_happened import GenerationPair
+from kstream_plan.comparison.prediction import GenerationPair
 from kstream_plan.live.course import Course, RestoringCopy, Stage
 from kstream_plan.live.placement import MovedTask, moved_tasks
 from kstream_plan.model import Snapshot

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kstream_plan.comparison.decisions import decision_by_member, differences, recorded_decision
 from kstream_plan.comparison.newcomers import names_of_newcomers
-from kstream_plan.comparison.said_and_happened import Recorded, TaskDifference
+from kstream_plan.comparison.prediction import Recorded, TaskDifference
 from kstream_plan.model import Snapshot, WorkId
 from kstream_plan.plans import Plan
 

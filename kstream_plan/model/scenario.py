@@ -1,7 +1,7 @@
 """What happens to a group from outside: members that come and go, rates and settings that change. Values only.
 
 Instances are named by process id in a scenario that is played. In one that is not resolved yet
-(:func:`kstream_plan.simulation.new_ids.drawn`) a host, the beginning of an id, or :data:`ALL` will do.
+(:func:`kstream_plan.simulation.random_ids.drawn`) a host, the beginning of an id, or :data:`ALL` will do.
 
 Every event has the time it happens at on the plan's clock, in milliseconds, and says in ``where`` what it came from
 (``scenario.yaml, line 4, column 3``), for error messages; empty if from nowhere.

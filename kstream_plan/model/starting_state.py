@@ -22,7 +22,7 @@ Ready: TypeAlias = Literal["likely", "all", "none"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beginning:
+class KnownHistory:
     """What is known of a group beside the state that a snapshot tells: that state's memory, on the plan's clock.
 
     The plan's clock counts from now, so these times are past, but for what is due. ``decision`` was made of the state.
@@ -51,16 +51,16 @@ class Beginning:
     broker: BrokerGroup | None = None
 
 
-def beginning_of(
+def known_history_of(
     snapshot: Snapshot, now_ms: int, *, ready: Ready = "likely", cleaning: Cleaning = "likely"
-) -> Beginning:
+) -> KnownHistory:
     """Return what a snapshot tells beside its state; ``now_ms`` is counted from when it was taken."""
     decision = snapshot.decision
     if decision is not None:
         at_ms = None if decision.at_ms is None else min(0, decision.at_ms - now_ms)
         next_ms = None if decision.next_ms is None else decision.next_ms - now_ms
         decision = replace(decision, at_ms=at_ms, next_ms=next_ms)
-    return Beginning(
+    return KnownHistory(
         decision=decision,
         reported_ms=MappingProxyType(
             {seat: at_ms - now_ms for seat, at_ms in snapshot.reported_ms.items()}
@@ -83,11 +83,11 @@ def beginning_of(
 def state_now(snapshot: Snapshot, now_ms: int, *, ready: Ready = "likely", cleaning: Cleaning = "likely") -> GroupState:
     """Return a snapshot's state with its times on the plan's clock, which counts from now.
 
-    ``now_ms`` is counted from when the snapshot was taken; ``ready`` and ``cleaning`` as in :class:`Beginning`. The
+    ``now_ms`` is counted from when the snapshot was taken; ``ready`` and ``cleaning`` as in :class:`KnownHistory`. The
     state's own time is that of the decision made of it, or of the oldest report. Nothing is played forward yet, but for
     the end offsets.
     """
-    state, beginning = snapshot.state, beginning_of(snapshot, now_ms, ready=ready, cleaning=cleaning)
+    state, beginning = snapshot.state, known_history_of(snapshot, now_ms, ready=ready, cleaning=cleaning)
     decision = beginning.decision
     if decision is None or decision.at_ms is None:
         from_ms = min([-now_ms, *beginning.reported_ms.values()])
@@ -110,7 +110,7 @@ def state_now(snapshot: Snapshot, now_ms: int, *, ready: Ready = "likely", clean
     return _with_what_was_written(state_at_start, snapshot, now_ms)
 
 
-def _all_reported_ms(state: GroupState, beginning: Beginning, now_ms: int) -> Mapping[_Seat, int]:
+def _all_reported_ms(state: GroupState, beginning: KnownHistory, now_ms: int) -> Mapping[_Seat, int]:
     """Return when lags were reported; those that do not say so are as old as the snapshot, others may be older.
 
     An assigned copy that was never reported has restored since it was assigned, or, if that is unknown, the snapshot.

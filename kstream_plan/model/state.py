@@ -93,12 +93,12 @@ class GroupState:
         origin, changed_tasks = vars(self).get("_changed_since", (None, ()))
         return (None if origin is None else origin()), changed_tasks
 
-    def told_otherwise_since(self, before: GroupState) -> Mapping[int, frozenset[int]]:
+    def reports_changed_since(self, before: GroupState) -> Mapping[int, frozenset[int]]:
         """Return the tasks, in order, of which something else is reported than in ``before``, and by which instances.
 
         It is asked for more than once for the same two states, and remembered.
         """
-        origin, reports = vars(self).get("_told_otherwise_since", (None, {}))
+        origin, reports = vars(self).get("_reports_changed_since", (None, {}))
         if origin is not None and origin() is before:
             remembered: Mapping[int, frozenset[int]] = reports
             return remembered
@@ -110,7 +110,7 @@ class GroupState:
             changed_reports = {copy[:3] for copy in old} ^ {copy[:3] for copy in new}
             if changed_reports:
                 instances_by_task[task] = frozenset([instance for instance, _, _ in changed_reports])
-        vars(self)["_told_otherwise_since"] = (weakref.ref(before), instances_by_task)
+        vars(self)["_reports_changed_since"] = (weakref.ref(before), instances_by_task)
         return instances_by_task
 
     def remembering(self, memory: object) -> GroupState:

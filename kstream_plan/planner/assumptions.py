@@ -14,9 +14,9 @@ from kstream_plan.model.scenario import Bounce, Burst, Event, Leave, ProduceRate
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import Ready
 from kstream_plan.model.times import duration
-from kstream_plan.planner.loop import Rehearsal
-from kstream_plan.planner.scenario_as_noticed import Timeline
-from kstream_plan.plans.design import CopyDoubt, Design, Played
+from kstream_plan.planner.loop import RunResult
+from kstream_plan.planner.membership_timeline import MembershipTimeline
+from kstream_plan.plans.design import CopyDoubt, Design, FinishedRun
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED
 from kstream_plan.plans.plan import INPUT_BEHIND, LAGS_MEASURED, MAYBE_READY, MAYBE_RESTORING, STORES
 
@@ -25,9 +25,9 @@ NO_CAPTURE_TIME = "no-capture-time"
 
 
 def assumptions(
-    design: Design, run: Played, outcome: Rehearsal, now_ms: int, *, ready: Ready, is_undated: bool
+    design: Design, run: FinishedRun, outcome: RunResult, now_ms: int, *, ready: Ready, is_undated: bool
 ) -> tuple[Note, ...]:
-    """Return the assumptions of a plan of any design; ``ready`` and ``is_undated`` as of a case."""
+    """Return the assumptions of a plan of any design; ``ready`` and ``is_undated`` as of a request."""
     snapshot, state, scenario, rounds = run.snapshot, run.state, run.scenario, run.rounds
     notes = []
     has_produce_rate = snapshot.rates.any_produce or (
@@ -85,7 +85,7 @@ def assumptions(
 
 
 def no_capture_time(*, is_undated: bool) -> Note:
-    """Return the note on a snapshot that does not say when it was taken; ``is_undated`` as of a case."""
+    """Return the note on a snapshot that does not say when it was taken; ``is_undated`` as of a request."""
     consequence = ": --set now has no effect, and how old its reports are is unknown" if is_undated else ""
     return Note(NO_CAPTURE_TIME, f"The snapshot does not say when it was taken{consequence}")
 
@@ -113,7 +113,7 @@ def stores_note(snapshot: Snapshot, option: str = "--stores") -> Note:
     return Note(STORES, message)
 
 
-def not_noticed(outside: Timeline) -> tuple[Note, ...]:
+def not_noticed(outside: MembershipTimeline) -> tuple[Note, ...]:
     """Name the instances whose absence the group does not notice."""
     if not outside.unnoticed:
         return ()
@@ -121,7 +121,7 @@ def not_noticed(outside: Timeline) -> tuple[Note, ...]:
     return (Note("not-noticed", message, tuple(dict.fromkeys(outage.process_id for outage in outside.unnoticed))),)
 
 
-def leavers_without_option(run: Played) -> tuple[Note, ...]:
+def leavers_without_option(run: FinishedRun) -> tuple[Note, ...]:
     """Name the members that are assumed to leave, though ``leaveGroup`` of their release does not have them do so."""
     snapshot = run.snapshot
     if snapshot.group_protocol != "classic" or DYNAMIC_MEMBERS_LEAVE.is_in(snapshot.streams_version):
@@ -152,7 +152,7 @@ def leavers_without_option(run: Played) -> tuple[Note, ...]:
     return (Note("leaves-dynamically", message, tuple(leaver_ids)),)
 
 
-def late_stops(outside: Timeline) -> tuple[Note, ...]:
+def late_stops(outside: MembershipTimeline) -> tuple[Note, ...]:
     """Name the stops that wait for the end of a rebalance, as a default close does."""
     if not outside.late_stops:
         return ()
@@ -161,7 +161,7 @@ def late_stops(outside: Timeline) -> tuple[Note, ...]:
     return (Note("stop-waits", message, tuple(name for stop, _ in outside.late_stops for name in stop.process_ids)),)
 
 
-def emptied(outside: Timeline) -> tuple[Note, ...]:
+def emptied(outside: MembershipTimeline) -> tuple[Note, ...]:
     """Warn of those whose crash took state that they have to restore before anybody assigns them anything."""
     if not outside.emptied:
         return ()
@@ -219,7 +219,7 @@ def after_crashes(crashed: Sequence[str], snapshot: Snapshot) -> tuple[Note, ...
     return (Note("state-after-crash", message, tuple(crashed)),)
 
 
-def led_by_restarted(events: Sequence[Event], outside: Timeline) -> tuple[Note, ...]:
+def led_by_restarted(events: Sequence[Event], outside: MembershipTimeline) -> tuple[Note, ...]:
     """Say from when the settings of restarted members apply, if there are any."""
     if not any(isinstance(event, Bounce) and event.settings for event in events):
         return ()
@@ -255,7 +255,7 @@ def version_probing(events: Sequence[Event], snapshot: Snapshot) -> tuple[Note, 
     return (Note("version-probing", message),)
 
 
-def assumed_release(design: Design, run: Played) -> tuple[Note, ...]:
+def assumed_release(design: Design, run: FinishedRun) -> tuple[Note, ...]:
     """Name the release that is assumed, where it is unknown and matters."""
     if not (run.rounds and design.differs_by_release and run.snapshot.streams_version is None):
         return ()

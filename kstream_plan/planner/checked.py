@@ -7,7 +7,7 @@ from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import OnRound, plan
-from kstream_plan.planner.side_by_side import SideBySide, in_turn
+from kstream_plan.planner.runner import Runner, sequential
 from kstream_plan.plans import Plan
 from kstream_plan.plans.design import Design
 from kstream_plan.plans.invariants import broken_invariants
@@ -20,7 +20,7 @@ def plan_checked(
     *,
     scenario: Scenario | None = None,
     on_round: OnRound | None = None,
-    side_by_side: SideBySide = in_turn,
+    side_by_side: Runner = sequential,
 ) -> Plan:
     """Return a plan, as :func:`kstream_plan.planner.plan.plan` does, and check every invariant of it.
 

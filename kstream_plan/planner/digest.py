@@ -9,7 +9,7 @@ from dataclasses import asdict
 from kstream_plan.model import GroupState, Rates
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.model.starting_state import Beginning
+from kstream_plan.model.starting_state import KnownHistory
 
 
 def input_digest(
@@ -17,7 +17,7 @@ def input_digest(
     config: AssignmentConfig,
     rates: Rates,
     scenario: Scenario | None = None,
-    beginning: Beginning | None = None,
+    beginning: KnownHistory | None = None,
 ) -> str:
     """Return the SHA-256 (hex) of the selected input in canonical form.
 

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Mapping
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, Rates, Snapshot
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.model.times import format_time
-from kstream_plan.planner.scenario_as_noticed import Timeline
-from kstream_plan.plans.design import Turn
+from kstream_plan.planner.membership_timeline import MembershipTimeline
+from kstream_plan.plans.design import Rebalance
 from kstream_plan.plans.end import EndConsumer, EndCopy, EndInput, EndInstance, EndRate, EndTask, PlanEnd
 from kstream_plan.plans.known_rates import GIVEN
 
 
 def end_of(
-    last: Turn,
+    last: Rebalance,
     snapshot: Snapshot,
     now_ms: int,
-    outside: Timeline,
+    outside: MembershipTimeline,
     rates: Rates,
     config: AssignmentConfig,
     *,
@@ -56,7 +56,7 @@ def end_of(
     )
 
 
-def _unprocessed(last: Turn, snapshot: Snapshot) -> Iterator[EndInput]:
+def _unprocessed(last: Rebalance, snapshot: Snapshot) -> Iterator[EndInput]:
     """Yield the input that waits at the end, and that of the snapshot: how much of it was processed is unknown."""
     first, unprocessed = snapshot.state.group.task_index, last.state.waiting
     for task, kind in enumerate(last.state.group.tasks):
@@ -65,7 +65,7 @@ def _unprocessed(last: Turn, snapshot: Snapshot) -> Iterator[EndInput]:
             yield EndInput(str(kind.task_id), min(records, MAX_LONG))
 
 
-def _start_times(snapshot: Snapshot, now_ms: int, outside: Timeline, by_ms: int) -> Mapping[str, int]:
+def _start_times(snapshot: Snapshot, now_ms: int, outside: MembershipTimeline, by_ms: int) -> Mapping[str, int]:
     started_ms = {process_id: at_ms - now_ms for process_id, at_ms in snapshot.started_ms.items()}
     for change in outside.changes:
         if change.at_ms <= by_ms:
@@ -73,7 +73,7 @@ def _start_times(snapshot: Snapshot, now_ms: int, outside: Timeline, by_ms: int)
     return started_ms
 
 
-def _instances(last: Turn, started_ms: Mapping[str, int]) -> Iterator[EndInstance]:
+def _instances(last: Rebalance, started_ms: Mapping[str, int]) -> Iterator[EndInstance]:
     group, holdings = last.state.group, tuple(last.state.holdings)
     names = [str(task.task_id) for task in group.tasks]
 
@@ -93,7 +93,7 @@ def _instances(last: Turn, started_ms: Mapping[str, int]) -> Iterator[EndInstanc
         )
 
 
-def _copies(last: Turn) -> Iterator[EndCopy]:
+def _copies(last: Rebalance) -> Iterator[EndCopy]:
     group = last.state.group
     for task, of_task in enumerate(last.state.copies):
         whole = group.tasks[task].end_offset_sum

@@ -1,7 +1,7 @@
-"""The loop under the clock: turn after turn, and the changes from outside meanwhile.
+"""The loop: simulates one rebalance after the other, and the changes from outside between them.
 
-It knows the group, the clock, what comes from outside, and a design's coordinator, which it asks what happens in a
-turn, when the next one comes and why, and how the group is found then.
+It knows the group, the clock and the external events. A design's coordinator decides what happens in a rebalance, when
+the next one comes and why, and what state the group is in then.
 """
 
 from __future__ import annotations
@@ -14,43 +14,51 @@ from typing import Any, TypeAlias
 from kstream_plan.model import Group, GroupState, Holding, Holdings, Note, Rates, Target
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import Cleaning
-from kstream_plan.planner.outside_events import OutsideEvents
+from kstream_plan.planner.external_events import ExternalEvents
 from kstream_plan.planner.restore_totals import RestoreTotals
 from kstream_plan.planner.roster import Roster
 from kstream_plan.plans import Balance, Phase, Round, Step, Trigger, Verdict
 from kstream_plan.plans.balance import RunningBalance
-from kstream_plan.plans.design import Coordinator, CopyDoubt, Due, Lapse, Turn
-from kstream_plan.plans.membership import Disk, GroupChange, TakingIn, disk_of, first_joined, left_of
+from kstream_plan.plans.design import Coordinator, CopyDoubt, Interval, NextRebalance, Rebalance
+from kstream_plan.plans.membership import Disk, GroupChange, MembershipChange, disk_of, first_joined, left_of
 from kstream_plan.plans.round_steps import RoundSteps
-from kstream_plan.plans.rounds import NOT_COUNTED, MemberTurn
+from kstream_plan.plans.rounds import NOT_COUNTED, MemberUpdate
 from kstream_plan.plans.step_rows import StepMaker
 
 #: Called after every round with the number of rounds so far, of tasks that still have to move, and of their movements:
 #: an active copy and a standby of the same task move one after the other.
 OnRound: TypeAlias = Callable[[int, int, int], None]
-#: Called after every round, and once at the end, with (the turn before the plan or ``None``, the rounds so far, whether
-#: the plan has ended). Returns True to stop: the verdict is ``unfinished``. The turns that members take by themselves
-#: are in all rounds but the last; at the end in that as well.
-EnoughRounds: TypeAlias = Callable[[Turn | None, Sequence[Round], bool], bool]
+#: Called after each round, and once at the end, with (the rebalance before the plan or ``None``, the rounds so far,
+#: whether the plan has ended). Returns True to stop: the verdict is ``unfinished``. Updates of single members are not in
+#: the last round yet, but at the end.
+StopWhen: TypeAlias = Callable[[Rebalance | None, Sequence[Round], bool], bool]
 
 _SETTLED = Verdict("settled", (), "the members hold what was decided")
 _NOTHING_CHANGES = Verdict("settled", (), "another decision would change nothing")
 #: The reason of the verdict of a simulation that ``enough`` stopped.
-NOT_WANTED = "the simulation was stopped before the end"
+STOPPED_EARLY = "the simulation was stopped before the end"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rehearsal:
+class RunResult:
     """The outcome of the loop: its rounds, by the indices of the roster.
 
-    ``previous_turn`` is the turn before the plan that the first round follows from, if there is one. ``group``,
-    ``rates`` and ``target`` are those of the end, by the indices of that ``group``; ``settings`` are the new settings
-    and the number of the first round with each. ``last`` is the last turn, ``first`` the group before the first
-    decision of the plan; ``None``: there is none. ``follows_restores`` and what comes after it are as in
-    :class:`~kstream_plan.plans.design.Ending`.
+    previous_rebalance: the rebalance before the plan that the first round follows from; ``None``: there is none.
+    rounds: the rounds.
+    target: the target at the end, by the indices of ``group``.
+    verdict: whether the group settles.
+    warnings: what may hurt.
+    group: the members at the end.
+    rates: the rates at the end, by the indices of ``group``.
+    restore_totals: the records restored so far.
+    settings: new settings, each with the number of the first round by them.
+    notes, doubts, cleanings, follows_restores, max_cold_ms, runs_by_ms: as in
+        :class:`~kstream_plan.plans.design.Conclusion`.
+    last: the last rebalance.
+    first: the group before the first decision of the plan; ``None``: there is none.
     """
 
-    previous_turn: Turn | None
+    previous_rebalance: Rebalance | None
     rounds: list[Round]
     target: Target
     verdict: Verdict
@@ -62,79 +70,92 @@ class Rehearsal:
     notes: tuple[Note, ...]
     doubts: tuple[CopyDoubt, ...]
     cleanings: tuple[Cleaning, ...]
-    last: Turn
+    last: Rebalance
     first: GroupState | None = None
     follows_restores: bool = False
     max_cold_ms: int | None = None
     runs_by_ms: int | None = None
 
 
-def rehearse(
+def run_rounds(
     state: GroupState,
     config: AssignmentConfig,
     coordinator: Coordinator[Any],
-    outside: OutsideEvents,
+    outside: ExternalEvents,
     roster: Roster,
     *,
     first_trigger: Trigger,
     max_rounds: int,
     on_round: OnRound,
-    enough: EnoughRounds = lambda _turn, _rounds, _ended: False,
+    enough: StopWhen = lambda _rebalance, _rounds, _ended: False,
     balances: bool = True,
-) -> Rehearsal:
-    """Simulate the turns of ``state``, with the events from ``outside``, until none is due.
+) -> RunResult:
+    """Simulate the rebalances of a group, with the events from ``outside``, until none is due.
 
     The first decision comes at 0. If it would change nothing, it comes with the first change from outside; if the group
     waits for a member that is away, once the group notices that, or the member is back. If the state tells of a
-    decision before the plan, the first turn follows from that one. A change while a turn is under way joins that turn;
-    else it brings a turn of its own, in place of the one that is due. ``balances``: count how even the load is after
-    every round.
+    decision before the plan, the first rebalance follows from that one. A change during a rebalance joins it; else it
+    replaces the one that is due.
+
+    Args:
+        state: the group at the beginning.
+        config: the settings.
+        coordinator: how the group rebalances.
+        outside: changes of members, settings and rates.
+        roster: everyone who ever takes part.
+        first_trigger: why the first rebalance comes.
+        max_rounds: the rounds after which the simulation is cut off.
+        on_round: called after each round.
+        enough: tells whether to stop early.
+        balances: whether to count how even the load is after each round.
     """
-    previous_turn = coordinator.last(state)
-    if previous_turn is None:
-        lapse = Lapse(state.at_ms, 0, outside.spans(state.at_ms, 0), idle=True)
-        state = coordinator.until_now(state, lapse)
-    restore_totals = RestoreTotals(state.group, coordinator.under_way(state), outside.rates_from(0), outside.is_steady)
+    previous_rebalance = coordinator.resume(state)
+    if previous_rebalance is None:
+        interval = Interval(state.at_ms, 0, outside.spans(state.at_ms, 0), idle=True)
+        state = coordinator.advance_to_now(state, interval)
+    restore_totals = RestoreTotals(
+        state.group, coordinator.restoring_copies(state), outside.rates_from(0), outside.is_steady
+    )
     maker = StepMaker(roster.group)
     run = _Run(
-        state, config, coordinator, outside, roster, maker, restore_totals, first_trigger, previous_turn, balances
+        state, config, coordinator, outside, roster, maker, restore_totals, first_trigger, previous_rebalance, balances
     )
-    if previous_turn is None:
+    if previous_rebalance is None:
         run.may_end = True
-        run.take_in(outside.take_changes(0))
+        run.apply_change(outside.take_changes(0))
     else:
-        run.follow(previous_turn)
+        run.follow(previous_rebalance)
     while True:
-        turn = run.take()
-        if run.may_wait(turn):
-            if not run.wait(turn):
-                return run.ended(turn, _NOTHING_CHANGES)
+        rebalance = run.take()
+        if run.may_wait(rebalance):
+            if not run.wait(rebalance):
+                return run.ended(rebalance, _NOTHING_CHANGES)
             continue
-        due = run.record(turn)
-        on_round(len(run.rounds), turn.queued, max(turn.queued, turn.movements))
-        if enough(run.previous_turn, run.rounds, False):
-            return run.ended(turn, Verdict("unfinished", (), NOT_WANTED))
-        verdict = run.verdict(turn, due, rounds_left=max_rounds - len(run.rounds))
+        due = run.record(rebalance)
+        on_round(len(run.rounds), rebalance.queued, max(rebalance.queued, rebalance.movements))
+        if enough(run.previous_rebalance, run.rounds, False):
+            return run.ended(rebalance, Verdict("unfinished", (), STOPPED_EARLY))
+        verdict = run.verdict(rebalance, due, rounds_left=max_rounds - len(run.rounds))
         if verdict is not None:
-            ended = run.ended(turn, verdict)
-            enough(run.previous_turn, run.rounds, True)
+            ended = run.ended(rebalance, verdict)
+            enough(run.previous_rebalance, run.rounds, True)
             return ended
-        run.go_on(turn, due)
+        run.go_on(rebalance, due)
 
 
 @dataclass(slots=True)
 class _Run:
-    """The state of the loop; private to one call of :func:`rehearse`."""
+    """The state of the loop; private to one call of :func:`run_rounds`."""
 
     state: GroupState
     config: AssignmentConfig
     coordinator: Coordinator[Any]
-    outside: OutsideEvents
+    outside: ExternalEvents
     roster: Roster
     maker: StepMaker
     restore_totals: RestoreTotals
     trigger: Trigger
-    previous_turn: Turn | None
+    previous_rebalance: Rebalance | None
     balances: bool
     at_ms: int = 0
     may_end: bool = False
@@ -146,91 +167,91 @@ class _Run:
     disks: dict[str, Disk] = field(default_factory=dict)
     settings: list[tuple[int, AssignmentConfig]] = field(default_factory=list)
     members: list[Step] = field(default_factory=list)
-    turns: list[tuple[Turn, RoundSteps]] = field(default_factory=list)
+    updates: list[tuple[Rebalance, RoundSteps]] = field(default_factory=list)
 
-    def take(self) -> Turn:
-        """Let the turn be taken that is due now."""
+    def take(self) -> Rebalance:
+        """Make the rebalance that is due now."""
         members = tuple(self.members)
         if not self.arrived and not self.rounds and self.trigger is Trigger.JOIN:
             members = first_joined(self.state)
-        turn: Turn = self.coordinator.take(self.state, self.at_ms, self.trigger, members)
-        self._set_state(turn.state)
-        return turn
+        rebalance: Rebalance = self.coordinator.rebalance(self.state, self.at_ms, self.trigger, members)
+        self._set_state(rebalance.state)
+        return rebalance
 
-    def record(self, turn: Turn) -> Due | None:
-        """Write down the turn; return when the next one comes by itself."""
-        if turn.silent:
-            return self.coordinator.next(turn, partial(self.outside.spans_ahead, self.at_ms))
-        self.coordinator.took(turn)
+    def record(self, rebalance: Rebalance) -> NextRebalance | None:
+        """Record the rebalance; return when the next one comes by itself."""
+        if rebalance.silent:
+            return self.coordinator.next_rebalance(rebalance, partial(self.outside.spans_ahead, self.at_ms))
+        self.coordinator.on_recorded(rebalance)
         rates, steps = (
             self.outside.rates_from(self.at_ms),
-            RoundSteps.from_steps(self.maker, turn.steps, turn.stateless),
+            RoundSteps.from_steps(self.maker, rebalance.steps, rebalance.stateless),
         )
-        if turn.members:
-            steps = RoundSteps.from_steps(steps.maker, turn.members).followed_by(steps)
-        self.restore_totals.add(self.at_ms, turn.state.group, rates, steps)
+        if rebalance.members:
+            steps = RoundSteps.from_steps(steps.maker, rebalance.members).followed_by(steps)
+        self.restore_totals.add(self.at_ms, rebalance.state.group, rates, steps)
         self.members.clear()
-        if turn.member is not None and self.rounds:
-            self.turns.append((turn, steps))
+        if rebalance.member is not None and self.rounds:
+            self.updates.append((rebalance, steps))
         else:
             self._close_round()
-            self.first = self.first or turn.state
-            self.rounds.append(self._round(turn, steps))
-        return self.coordinator.next(turn, partial(self.outside.spans_ahead, self.at_ms))
+            self.first = self.first or rebalance.state
+            self.rounds.append(self._round(rebalance, steps))
+        return self.coordinator.next_rebalance(rebalance, partial(self.outside.spans_ahead, self.at_ms))
 
-    def verdict(self, turn: Turn, due: Due | None, *, rounds_left: int) -> Verdict | None:
+    def verdict(self, rebalance: Rebalance, due: NextRebalance | None, *, rounds_left: int) -> Verdict | None:
         """Return the verdict if it ends here: never while something is still to come from outside."""
         goes_on = due is not None or self.outside.next_change_ms() is not None
         if rounds_left <= 0 and goes_on and not (due is not None and due.of_member):
-            return Verdict("unfinished", self.coordinator.waited_for(turn), "the limit of rounds was reached")
-        repeats = self.coordinator.repeats(turn)
+            return Verdict("unfinished", self.coordinator.pending_work(rebalance), "the limit of rounds was reached")
+        repeats = self.coordinator.detect_cycle(rebalance)
         if goes_on and self.outside.more_after(self.at_ms):
             return None
         return _SETTLED if due is None else repeats
 
-    def follow(self, turn: Turn) -> None:
-        """Begin with what follows from the turn before the plan; a turn of its own comes now if nothing does."""
-        self.at_ms = turn.at_ms
-        steps = RoundSteps.from_steps(self.maker, turn.steps)
-        self.restore_totals.add(self.at_ms, turn.state.group, self.outside.rates, steps)
+    def follow(self, rebalance: Rebalance) -> None:
+        """Begin with what follows from the rebalance before the plan; if nothing does, the first decision comes now."""
+        self.at_ms = rebalance.at_ms
+        steps = RoundSteps.from_steps(self.maker, rebalance.steps)
+        self.restore_totals.add(self.at_ms, rebalance.state.group, self.outside.rates, steps)
         self.restore_totals.begin(steps)
-        due = self.coordinator.next(turn, partial(self.outside.spans_ahead, self.at_ms))
+        due = self.coordinator.next_rebalance(rebalance, partial(self.outside.spans_ahead, self.at_ms))
         if due is None and self.outside.next_change_ms() is None:
-            due, self.may_end = Due(0, self.trigger), True
-        self.go_on(turn, due)
+            due, self.may_end = NextRebalance(0, self.trigger), True
+        self.go_on(rebalance, due)
 
-    def go_on(self, turn: Turn, due: Due | None) -> None:
-        """Let the time until the next turn pass; what is due after a change from outside gives way to it."""
+    def go_on(self, rebalance: Rebalance, due: NextRebalance | None) -> None:
+        """Advance to the next rebalance; a change from outside before it takes its place."""
         change_ms = self.outside.next_change_ms()
         if due is None or (change_ms is not None and change_ms <= due.at_ms and not due.under_way):
             assert change_ms is not None
-            due = Due(change_ms, Trigger.MANUAL)
+            due = NextRebalance(change_ms, Trigger.MANUAL)
         to_ms = self._earliest_ms(max(0, due.at_ms))
         self.trigger, self.under_way = due.trigger, due.under_way
-        self._pass(turn, to_ms)
-        self.take_in(self.outside.take_changes(to_ms))
+        self._pass(rebalance, to_ms)
+        self.apply_change(self.outside.take_changes(to_ms))
 
-    def may_wait(self, turn: Turn) -> bool:
+    def may_wait(self, rebalance: Rebalance) -> bool:
         """Tell whether nothing can be decided at the beginning, or nothing would change and no member came or went."""
         if self.rounds or not self.may_end:
             return False
         somebody_is_away = self._earliest_ms(self.at_ms) > self.at_ms
-        return somebody_is_away or (not self.arrived and self.coordinator.changes_nothing(turn))
+        return somebody_is_away or (not self.arrived and self.coordinator.changes_nothing(rebalance))
 
-    def wait(self, turn: Turn) -> bool:
+    def wait(self, rebalance: Rebalance) -> bool:
         """Let the time pass until everybody is there, or else the first change comes; return whether there is any."""
         somebody_is_away = self._earliest_ms(self.at_ms) > self.at_ms
         to_ms = self.at_ms if somebody_is_away else self.outside.next_change_ms()
         if to_ms is None:
             return False
-        self._pass(turn, self._earliest_ms(to_ms), idle=True)
+        self._pass(rebalance, self._earliest_ms(to_ms), idle=True)
         earlier, trigger = self.arrived, self.trigger
-        self.take_in(self.outside.take_changes(self.at_ms))
+        self.apply_change(self.outside.take_changes(self.at_ms))
         if earlier:
             self.arrived, self.trigger = [*earlier, *self.arrived], trigger
         return True
 
-    def take_in(self, changes: list[GroupChange]) -> None:
+    def apply_change(self, changes: list[GroupChange]) -> None:
         """Let members come and go, and settings change, now."""
         self.arrived = changes
         if not changes:
@@ -243,14 +264,14 @@ class _Run:
         if not self.under_way:
             self.trigger = changes[0].trigger
 
-    def ended(self, turn: Turn, verdict: Verdict) -> Rehearsal:
+    def ended(self, rebalance: Rebalance, verdict: Verdict) -> RunResult:
         """Put together the outcome."""
         self._close_round()
-        conclusion = self.coordinator.ended(turn, verdict, self.outside.rates)
-        return Rehearsal(
-            previous_turn=self.previous_turn,
+        conclusion = self.coordinator.conclude(rebalance, verdict, self.outside.rates)
+        return RunResult(
+            previous_rebalance=self.previous_rebalance,
             rounds=self.rounds,
-            target=turn.target,
+            target=rebalance.target,
             verdict=conclusion.verdict,
             warnings=conclusion.warnings,
             group=self.state.group,
@@ -260,72 +281,77 @@ class _Run:
             notes=conclusion.notes,
             doubts=conclusion.doubts,
             cleanings=conclusion.cleanings,
-            last=turn,
+            last=rebalance,
             first=self.first,
             follows_restores=conclusion.follows_restores,
             max_cold_ms=conclusion.max_cold_ms,
             runs_by_ms=conclusion.runs_by_ms,
         )
 
-    def _round(self, turn: Turn, steps: RoundSteps) -> Round:
+    def _round(self, rebalance: Rebalance, steps: RoundSteps) -> Round:
         """Return the round that a decision begins."""
-        group = turn.state.group
+        group = rebalance.state.group
         return Round(
             number=len(self.rounds) + 1,
-            generation=turn.generation,
+            generation=rebalance.generation,
             at_ms=self.at_ms,
             trigger=self.trigger,
-            phases=turn.phases,
-            probing_rebalance=turn.probing_rebalance,
+            phases=rebalance.phases,
+            probing_rebalance=rebalance.probing_rebalance,
             steps=steps,
-            balance=self._balance(turn),
-            decided=self.roster.holdings(group, turn.decided),
-            assigned=self.roster.holdings(group, turn.held),
-            follows=turn.follows,
+            balance=self._balance(rebalance),
+            decided=self.roster.holdings(group, rebalance.decided),
+            assigned=self.roster.holdings(group, rebalance.held),
+            follows=rebalance.follows,
         )
 
-    def _balance(self, turn: Turn, running: RunningBalance | None = None) -> Balance:
+    def _balance(self, rebalance: Rebalance, running: RunningBalance | None = None) -> Balance:
         """Count how evenly a decision spreads the load, by default from the round before on."""
         if not self.balances:
             return NOT_COUNTED
-        group, of_instances = turn.state.group, turn.decided_of
-        if turn.balance is not None:
-            return self.roster.balance(group, turn.balance())
+        group, of_instances = rebalance.state.group, rebalance.decided_of
+        if rebalance.balance is not None:
+            return self.roster.balance(group, rebalance.balance())
         if running is None:
             running = self.balance = self.balance or RunningBalance(group)
         if of_instances is None:
-            of_instances = _by_instance(group, turn.decided)
+            of_instances = _by_instance(group, rebalance.decided)
         return self.roster.balance(group, running.balance_after(Holdings.of(group, of_instances)))
 
     def _close_round(self) -> None:
-        """Add the members' turns to the last round."""
-        if not self.turns:
+        """Add the members' rebalances to the last round."""
+        if not self.updates:
             return
-        rnd, parts, turns = self.rounds[-1], [self.rounds[-1].steps], list[MemberTurn]()
-        for turn, steps in self.turns:
-            assert turn.member is not None
-            turns.append(MemberTurn(turn.at_ms, *turn.member, sum(map(len, parts))))
+        rnd, parts, updates = self.rounds[-1], [self.rounds[-1].steps], list[MemberUpdate]()
+        for rebalance, steps in self.updates:
+            assert rebalance.member is not None
+            updates.append(MemberUpdate(rebalance.at_ms, *rebalance.member, sum(map(len, parts))))
             parts.append(steps)
-        last, reached_phases = self.turns[-1][0], {*rnd.phases}.union(*(turn.phases for turn, _ in self.turns))
+        last, reached_phases = (
+            self.updates[-1][0],
+            {*rnd.phases}.union(*(rebalance.phases for rebalance, _ in self.updates)),
+        )
         self.rounds[-1] = replace(
             rnd,
             steps=RoundSteps.concatenate(parts),
-            turns=tuple(turns),
+            turns=tuple(updates),
             phases=tuple(phase for phase in Phase if phase in reached_phases),
             balance=self._balance(last, RunningBalance(last.state.group)),
             decided=self.roster.holdings(last.state.group, last.decided),
             assigned=self.roster.holdings(last.state.group, last.held),
         )
-        self.turns.clear()
+        self.updates.clear()
 
     def _earliest_ms(self, at_ms: int) -> int:
         return self.outside.earliest_end_ms(at_ms) if self.coordinator.waits_for_all else at_ms
 
-    def _pass(self, turn: Turn, to_ms: int, *, idle: bool = False) -> None:
+    def _pass(self, rebalance: Rebalance, to_ms: int, *, idle: bool = False) -> None:
         spans = self.outside.spans(self.at_ms, to_ms)
         rates_change = self.outside.rates_change(self.at_ms, to_ms)
         more_changes = self.outside.next_change_ms() is not None
-        self._set_state(self.coordinator.later(turn, Lapse(self.at_ms, to_ms, spans, rates_change, idle, more_changes)))
+        self._set_state(
+            self.coordinator.advance(rebalance, Interval(self.at_ms, to_ms, spans, rates_change, idle, more_changes))
+        )
         self.at_ms = to_ms
 
     def _set_state(self, state: GroupState) -> None:
@@ -349,7 +375,7 @@ class _Run:
             for arrival in change.arrivals
             if arrival.disk_of is not None
         }
-        membership_change = TakingIn(
+        membership_change = MembershipChange(
             change=change,
             group=group,
             disks=disks,
@@ -357,7 +383,7 @@ class _Run:
             produced=self.outside.produced,
             config=self.config,
         )
-        self.state, steps = self.coordinator.take_in(self.state, membership_change)
+        self.state, steps = self.coordinator.apply_change(self.state, membership_change)
         self.members += steps
         self._regrouped()
 

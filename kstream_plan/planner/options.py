@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
     from kstream_plan.model.starting_state import Cleaning, Ready
-    from kstream_plan.planner.lead import NextLeader
-    from kstream_plan.planner.scenario_as_noticed import Noticed
+    from kstream_plan.planner.leader_settings import NextLeader
+    from kstream_plan.planner.membership_timeline import Noticed
     from kstream_plan.plans import Trigger
 
 #: Which starts are found that count as warm and are not proven to be: all, those alone that may be cold because of
@@ -33,7 +33,7 @@ class PlanOptions:
     whole probing interval; ``cleaning`` likewise when left-over state is deleted; ``trust_ms`` is how old a report of
     a copy may be that counts as true at a moment (``None``: a minute if it was measured, else a heartbeat interval).
     ``ranges``: find both ends of what hangs on what is unknown; without
-    ``long_ranges`` not of a plan that takes long to play, which then warns that it does not tell them.
+    ``long_ranges`` not of a plan that takes long to simulate, which then warns that it does not tell them.
     ``closes_wait``: a default close during a rebalance that is under way as the plan begins waits for its end; else it
     comes before the instance has heard of that, and holds the rebalance up. ``proofs``: which of the starts are
     found that count as warm and are not proven to be.
@@ -70,7 +70,7 @@ class PlanOptions:
     connect_step: int = 10
     connect_pause_ms: int = 60_000
 
-    def of_one_play(self) -> PlanOptions:
+    def of_one_run(self) -> PlanOptions:
         """Return the same without further simulations."""
         return replace(self, bounds=False, floor=False, ranges=False)
 

@@ -8,13 +8,13 @@ from functools import partial
 
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Scenario
-from kstream_plan.planner.case import Case, Enough
 from kstream_plan.planner.loop import OnRound
-from kstream_plan.planner.one_play import one_play
+from kstream_plan.planner.one_run import run_once
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.planner.side_by_side import SideBySide, in_turn
+from kstream_plan.planner.plan_request import Enough, PlanRequest
+from kstream_plan.planner.ranges import Ranges
+from kstream_plan.planner.runner import Runner, sequential
 from kstream_plan.planner.unproven_starts import with_unproven
-from kstream_plan.planner.what_else import WhatElse
 from kstream_plan.plans import Plan
 from kstream_plan.plans.design import Design
 from kstream_plan.plans.python_gc import without_cycle_collector
@@ -35,7 +35,7 @@ def plan(
     on_round: OnRound | None = None,
     enough: Enough | None = None,
     on_played: Callable[[Plan], object] = lambda _plan: None,
-    side_by_side: SideBySide = in_turn,
+    side_by_side: Runner = sequential,
     is_shown: bool = True,
 ) -> Plan:
     """Simulate a group that coordinates by ``design``, from now on or through the events of ``scenario``.
@@ -51,18 +51,18 @@ def plan(
         ScenarioError: the scenario does not fit the group.
         UsageError: the plan is to begin before the snapshot was taken.
     """
-    case = Case.from_snapshot(snapshot, design, options, scenario, enough)
-    what_else = WhatElse(case, side_by_side)
+    request = PlanRequest.from_snapshot(snapshot, design, options, scenario, enough)
+    what_else = Ranges(request, side_by_side)
     report_round = partial(_report_round, what_else, on_round)
-    play = one_play(case, report_round, is_shown=is_shown)
-    likely_plan = play.plan
-    on_played(replace(likely_plan, warnings=likely_plan.warnings + play.outcome.warnings))
-    summary, ranges, warnings = what_else.find_ranges(play)
+    run = run_once(request, report_round, is_shown=is_shown)
+    likely_plan = run.plan
+    on_played(replace(likely_plan, warnings=likely_plan.warnings + run.outcome.warnings))
+    summary, ranges, warnings = what_else.find_ranges(run)
     ranges = with_unproven(ranges, summary, likely_plan.unproven_starts)
     return replace(likely_plan, summary=replace(summary, ranges=ranges), warnings=likely_plan.warnings + warnings)
 
 
-def _report_round(what_else: WhatElse, on_round: OnRound | None, rounds: int, tasks: int, movements: int) -> None:
+def _report_round(what_else: Ranges, on_round: OnRound | None, rounds: int, tasks: int, movements: int) -> None:
     """Report a round to ``on_round``; once the simulation is long, begin those of other outcomes that are likely."""
     if rounds == _LONG_SIMULATION:
         what_else.begin()

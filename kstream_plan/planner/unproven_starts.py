@@ -11,9 +11,9 @@ from kstream_plan.model import UNKNOWN, Group, Holding, Snapshot, Task
 from kstream_plan.model.holding_changes import apart_from_stateless
 from kstream_plan.model.reported_lag import reported_lag
 from kstream_plan.model.scenario import Burst, ProduceRate, RestoreRate
-from kstream_plan.planner.outside_events import OutsideEvents
-from kstream_plan.planner.scenario_as_noticed import PaceChange, Timeline
-from kstream_plan.planner.within_the_limit import NOTABLE_MS
+from kstream_plan.planner.external_events import ExternalEvents
+from kstream_plan.planner.membership_timeline import MembershipTimeline, PaceChange
+from kstream_plan.planner.restores_below_lag import NOTABLE_MS
 from kstream_plan.plans import (
     FigureRange,
     MemberJoined,
@@ -88,7 +88,7 @@ def unproven_starts(
     group: Group,
     initial: Sequence[Holding],
     rounds: Sequence[Round],
-    outside: Timeline,
+    outside: MembershipTimeline,
     *,
     now_ms: int,
     trust_ms: int | None,
@@ -156,7 +156,7 @@ def known_copies(snapshot: Snapshot, paces: Sequence[PaceChange], *, now_ms: int
     """Return what is known of copies where a scenario says what is written, and how fast all restore."""
     if not paces:
         return KnownCopies(snapshot, now_ms, trust_ms)
-    outside = OutsideEvents(snapshot.state.group, snapshot.rates, paces=paces)
+    outside = ExternalEvents(snapshot.state.group, snapshot.rates, paces=paces)
     return KnownCopies(
         snapshot,
         now_ms,
@@ -173,7 +173,7 @@ def known_copies(snapshot: Snapshot, paces: Sequence[PaceChange], *, now_ms: int
 
 
 def _written_records(
-    snapshot: Snapshot, outside: OutsideEvents, now_ms: int, task: int, from_ms: int, to_ms: int
+    snapshot: Snapshot, outside: ExternalEvents, now_ms: int, task: int, from_ms: int, to_ms: int
 ) -> int | None:
     """Return what is written to a task's changelogs in a time, on the snapshot's clock; ``None``: not known."""
     if to_ms <= now_ms:
@@ -312,7 +312,9 @@ class _Follower:
         """Tell whether a copy shared its instance's restore rate with copies of unknown size; it may be one."""
         return (task, process_id) in self.records_behind and process_id in self.unsized
 
-    def restarted_in_place(self, initial: Sequence[Holding], rounds: Sequence[Round], outside: Timeline) -> None:
+    def restarted_in_place(
+        self, initial: Sequence[Holding], rounds: Sequence[Round], outside: MembershipTimeline
+    ) -> None:
         """Look at what static members start again that were away unnoticed."""
         for outage in outside.unnoticed:
             earlier_holdings = [rnd.assigned for rnd in rounds if rnd.at_ms <= outage.from_ms]

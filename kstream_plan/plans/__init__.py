@@ -7,11 +7,10 @@ it.
 """
 
 from kstream_plan.plans.pauses import Pauses
-from kstream_plan.plans.plan import Plan, PlayedSoFar
+from kstream_plan.plans.plan import Plan, RunSoFar
 from kstream_plan.plans.reasons import Reason, ReasonCode
-from kstream_plan.plans.rounds import Balance, MemberTurn, Phase, Round, Trigger, probes_after_ms
+from kstream_plan.plans.rounds import Balance, MemberUpdate, Phase, Round, Trigger, probes_after_ms
 from kstream_plan.plans.seats import Role, Seat
-from kstream_plan.plans.standstills import Outage, Pause
 from kstream_plan.plans.stateless_steps import Places, StatelessChanges, StatelessSteps
 from kstream_plan.plans.steps import (
     Demote,
@@ -34,6 +33,7 @@ from kstream_plan.plans.steps import (
     restores_anew,
 )
 from kstream_plan.plans.summary import FigureRange, LowerBounds, PausedTask, Summary
+from kstream_plan.plans.task_pauses import Outage, Pause
 from kstream_plan.plans.verdict import Cause, CauseCode, Verdict
 
 __all__ = [
@@ -50,7 +50,7 @@ __all__ = [
     "LowerBounds",
     "MemberJoined",
     "MemberLeft",
-    "MemberTurn",
+    "MemberUpdate",
     "NobodyRuns",
     "OfNoSingleTask",
     "Outage",
@@ -61,13 +61,13 @@ __all__ = [
     "Place",
     "Places",
     "Plan",
-    "PlayedSoFar",
     "Promote",
     "Reason",
     "ReasonCode",
     "Revoke",
     "Role",
     "Round",
+    "RunSoFar",
     "Seat",
     "StatelessChanges",
     "StatelessSteps",

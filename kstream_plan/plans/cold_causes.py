@@ -10,11 +10,11 @@ from kstream_plan.model import Holding, Instance
 from kstream_plan.model.holding_changes import apart_from_stateless
 from kstream_plan.model.note import count, count_range, name_list
 from kstream_plan.model.times import duration
-from kstream_plan.plans.activity import Activity
 from kstream_plan.plans.caught_up_evidence import Fact, would_tell
 from kstream_plan.plans.longest_pause import most_restoring_first
 from kstream_plan.plans.note_codes import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP
 from kstream_plan.plans.plan import READY_AT_FOLLOW_UP, Plan
+from kstream_plan.plans.rebalance_events import RebalanceEvent
 from kstream_plan.plans.simulated import Draws, more_may_follow, range_of
 from kstream_plan.plans.timeline import cold_starts_of
 
@@ -27,7 +27,7 @@ _COLD_IF = {
 }
 
 
-def cold_sentences(plan: Plan, activities: Sequence[Activity], draws: Draws | None) -> Iterator[str]:
+def cold_sentences(plan: Plan, activities: Sequence[RebalanceEvent], draws: Draws | None) -> Iterator[str]:
     """Yield whether tasks start cold, how many, why, and which options would tell where that is unknown."""
     cold, is_open = range_of(plan, "cold_handovers", draws), more_may_follow(plan, draws)
     if plan.is_of_workers or not plan.group.stateful:
@@ -81,7 +81,7 @@ def _up_to(number: int, noun: str, *, is_open: bool) -> str:
     return f"{'At least' if is_open else 'Up to'} {count(number, noun)}"
 
 
-def _cold_cause(plan: Plan, activities: Sequence[Activity]) -> str:
+def _cold_cause(plan: Plan, activities: Sequence[RebalanceEvent]) -> str:
     """Return why no instance that stays has a copy of any task that starts cold; empty: some have one."""
     places = list(_lost_places(plan, activities))
     if not all(places) and plan.design == "streams":
@@ -127,7 +127,7 @@ def still_restoring(plan: Plan) -> str:
     return f"{tasks} then: all tasks run after about {duration(max(late))}."
 
 
-def _lost_places(plan: Plan, activities: Sequence[Activity]) -> Iterator[Sequence[Instance]]:
+def _lost_places(plan: Plan, activities: Sequence[RebalanceEvent]) -> Iterator[Sequence[Instance]]:
     """Yield the instances that had a copy of each task that starts cold; none if one of them is still there."""
     group, departed_ids = plan.group, set[str]()
     for activity in activities:

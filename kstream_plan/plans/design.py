@@ -1,8 +1,8 @@
-"""How one kind of group coordinates: what the loop under the clock asks of a design, and what it is answered.
+"""The interface between the loop that simulates rebalances and a design: how one kind of group coordinates.
 
-The loop knows the group, the clock and what comes from outside. Who decides from what, how work changes hands, when
-the next decision comes and why: that is the design. Time goes from turn to turn: in a turn the group decides, or one
-member of it does what was decided, at a time of its own.
+The loop knows the group, the clock and the external events. The design decides who gets which task, how tasks change
+their owner, and when the next rebalance comes. In a rebalance the whole group decides, or one member carries out what
+was decided, at a time of its own (members of streams groups).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from kstream_plan.model.scenario import ConnectorEvent, Event, Scenario
 from kstream_plan.model.settings import CONNECT_GROUP_ONLY, AssignmentConfig
 from kstream_plan.model.starting_state import Cleaning
 from kstream_plan.model.streams_group import GROUP_SETTINGS
-from kstream_plan.plans.membership import TakingIn, taken_in
+from kstream_plan.plans.membership import MembershipChange, taken_in
 from kstream_plan.plans.restoring import Span
 from kstream_plan.plans.rounds import Balance, Phase, Round, Trigger
 from kstream_plan.plans.stateless_steps import StatelessChanges
@@ -39,20 +39,27 @@ from kstream_plan.plans.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """What the group, or one member of it, does at one time: a decision, or what one member makes of the last one.
+class Rebalance:
+    """One rebalance: a decision of the group, or one member that carries out the last decision.
 
-    ``state`` is the group as it is found then (without members that the turn lets go), ``generation`` the number of
-    the decision, ``decided`` and ``held`` what everybody is to hold and holds from now on, by consumer of
-    ``state.group``; ``decided_of`` the same by instance (``None``: what its consumers are to hold). ``target`` is what
-    the decisions lead to. ``steps`` are all that happens now but for ``stateless`` tasks as numbers; where they leave
-    out members that come and go, the steps of these are in ``members``, and come first. ``phases`` say what the turn is
-    for, ``probing_rebalance`` whether the decision asks for a probing rebalance; ``queued`` is how many
-    tasks still have to move, ``movements`` in how many movements if that is known. ``member`` is whose turn it is
-    (process id, consumer id): then it belongs to the round of the decision before; ``None``: the group decides, and a
-    round begins. ``silent``: there is nothing to tell of it yet; who has come and gone is told in the next turn.
-    ``balance`` tells how evenly the decision spreads the load, by instance of ``state.group``, until the next one is
-    made; ``None``: nobody counts while deciding. ``follows`` is what a decision followed of a target file.
+    at_ms: its time on the plan's clock.
+    state: the group before it, without members that it lets go.
+    generation: the number of its decision.
+    decided: what each consumer of ``state.group`` is to hold.
+    held: what each consumer holds from now on.
+    target: the assignment that the decisions lead to.
+    steps: the changes of now, but for those in ``stateless`` and ``members``.
+    members: the steps of members that come and go; they come first.
+    stateless: the changes of stateless tasks, as numbers; ``None``: there are none.
+    phases: what the rebalance does: warm up, probe, cut over.
+    decided_of: as ``decided``, by instance; ``None``: the sum over its consumers.
+    probing_rebalance: whether the decision asks for a probing rebalance.
+    queued: number of tasks that still have to move.
+    movements: number of their movements, if known, else 0.
+    member: the process id and consumer id of the one member that acts; ``None``: the group decides, a round begins.
+    silent: nothing of it is recorded; who has come and gone is recorded with the next one.
+    balance: counts how even the load is, until the next decision; ``None``: not counted yet.
+    follows: what a decision took from a target file; ``None``: it follows none.
     """
 
     at_ms: int
@@ -75,11 +82,13 @@ class Turn:
     follows: FollowedTarget | None = None
 
 
-class Due(NamedTuple):
-    """When the next turn comes by itself, and why.
+class NextRebalance(NamedTuple):
+    """When the next rebalance comes if nothing happens from outside, and why.
 
-    ``under_way``: it has begun already, so that a change from outside until then is taken in by it. Else such a change
-    brings a turn of its own, in place of this one. ``of_member``: a member does what was decided, no round begins.
+    at_ms: its time on the plan's clock.
+    trigger: why it comes.
+    under_way: it is under way, so a change from outside joins it; else such a change replaces it.
+    of_member: one member carries out what was decided; no round begins.
     """
 
     at_ms: int
@@ -88,12 +97,15 @@ class Due(NamedTuple):
     of_member: bool = False
 
 
-class Lapse(NamedTuple):
-    """The time from one turn to the next one, on the plan's clock.
+class Interval(NamedTuple):
+    """The time between two rebalances.
 
-    ``spans`` divide it where rates change or instances stop; ``paced``: the pace changes in it, or at one of its ends.
-    ``idle``: the turn at its beginning changed nothing, and is not told of. ``more_changes``: at its end or later
-    somebody comes or goes, or settings change.
+    from_ms: its beginning on the plan's clock.
+    to_ms: its end.
+    spans: its parts with constant rates and the same stopped instances.
+    paced: whether rates change in it, or at either end.
+    idle: whether the rebalance at its beginning changed nothing, and is not recorded.
+    more_changes: whether a member comes or goes, or settings change, at its end or later.
     """
 
     from_ms: int
@@ -104,15 +116,20 @@ class Lapse(NamedTuple):
     more_changes: bool = False
 
 
-#: A time of the plan's clock → how things stand from the present turn until then, as far as events from outside say.
+#: A time on the plan's clock → the spans from the present rebalance until then, by the external events known.
 Ahead: TypeAlias = Callable[[int], Sequence[Span]]
 
 
 class CopyDoubt(NamedTuple):
-    """A copy of which nobody knows whether it has caught up by ``to_ms``, the first decision of a plan.
+    """A copy that may or may not have caught up by the first decision of a plan.
 
-    It has ``records`` to restore (``None``: not known) since ``since_ms`` of the plan's clock (``None``: not known);
-    while an ``active`` one does, its task does not run. ``is_likely_ready``: that was a whole probing interval ago.
+    task_id: its task.
+    process_id: its instance.
+    active: whether it is the active copy; the task does not run while that restores.
+    records: records to restore; ``None``: unknown.
+    since_ms: when that was so, on the plan's clock; ``None``: unknown.
+    to_ms: the time of the first decision.
+    is_likely_ready: whether ``since_ms`` is a whole probing interval ago.
     """
 
     task_id: WorkId
@@ -124,12 +141,17 @@ class CopyDoubt(NamedTuple):
     is_likely_ready: bool
 
 
-class Ending(NamedTuple):
-    """How a plan ends, what it warns of, what is worth knowing about its first decision, and what nobody knows.
+class Conclusion(NamedTuple):
+    """How a plan ends, with its warnings.
 
-    ``cleanings``: when left-over state may be deleted instead, as far as not the same would have been deleted. Who
-    ``follows_restores`` says how long the slowest cold start restores before its task runs and by when all tasks do, on
-    the plan's clock; ``None``: not known.
+    verdict: whether the group settles.
+    warnings: what may hurt.
+    notes: facts on the first decision.
+    doubts: copies that may or may not have caught up by the first decision.
+    cleanings: other times at which left-over state may be deleted, if they would delete something else.
+    follows_restores: whether the two figures below are known from restoring each task.
+    max_cold_ms: time that the slowest cold start restores before its task runs; ``None``: unknown.
+    runs_by_ms: when every task runs, on the plan's clock; ``None``: unknown.
     """
 
     verdict: Verdict
@@ -142,29 +164,28 @@ class Ending(NamedTuple):
     runs_by_ms: int | None = None
 
 
-T = TypeVar("T", bound=Turn)
+T = TypeVar("T", bound=Rebalance)
 
 
 class Coordinator(ABC, Generic[T]):
-    """Coordinates one group through one plan; a draft, private to the loop.
+    """Coordinates one group through one plan; mutable, private to the loop.
 
-    Its answers follow from the state that it is handed, ``GroupState.memory`` included, where a design keeps what a
-    group remembers between decisions. What a coordinator keeps beside is what saves work, and what the steps and the
-    end are told with.
+    Its decisions depend on the state alone, ``GroupState.memory`` included, which holds what a group remembers between
+    decisions. Fields of a coordinator save work, or serve the steps and the conclusion.
     """
 
-    #: Whether nothing can be decided while a member is away that the group still counts in.
+    #: Whether no decision is possible while a member is away that the group still counts.
     waits_for_all = True
 
-    def last(self, _state: GroupState) -> T | None:
-        """Return the turn before the plan, if the state tells of one: the plan then begins with what follows from it.
+    def resume(self, _state: GroupState) -> T | None:
+        """Return the rebalance before the plan, if the state tells of one: the plan begins with what follows from it.
 
-        ``None``: nothing is known to be under way, so a decision comes now.
+        ``None``: none is known to be under way, so a decision comes now.
         """
         return None
 
-    def under_way(self, state: GroupState) -> Iterable[tuple[int, int]]:
-        """Return the copies, as (task, instance), that are still to be restored when a plan begins."""
+    def restoring_copies(self, state: GroupState) -> Iterable[tuple[int, int]]:
+        """Return the copies, as (task, instance), that still restore when a plan begins."""
         return (
             (task, copy.instance)
             for task, copies in enumerate(state.copies)
@@ -172,55 +193,62 @@ class Coordinator(ABC, Generic[T]):
             if copy.consumer is not None and copy.remaining
         )
 
-    def until_now(self, state: GroupState, _lapse: Lapse) -> GroupState:
-        """Return the group as it is now, where nothing was decided since what the state tells of."""
+    def advance_to_now(self, state: GroupState, _interval: Interval) -> GroupState:
+        """Return the group as it is now, if there was no decision since the times that the state tells of."""
         return state
 
     @abstractmethod
-    def take(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> T:
-        """Take the turn that is due now; ``members`` are the steps of who has come and gone since the last one."""
+    def rebalance(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> T:
+        """Make the rebalance that is due now; ``members``: the steps of members that came or went since the last one."""
 
-    def changes_nothing(self, turn: T) -> bool:
-        """Tell whether the group would be the same without this turn."""
-        return not turn.steps and turn.decided == turn.held
+    def changes_nothing(self, rebalance: T) -> bool:
+        """Tell whether the group would be the same without this rebalance."""
+        return not rebalance.steps and rebalance.decided == rebalance.held
 
-    def took(self, _turn: T) -> None:
-        """Hear that the turn is told of in the plan; one that changes nothing at its beginning is not."""
+    def on_recorded(self, _rebalance: T) -> None:
+        """Take note that a rebalance is recorded in the plan; one that changes nothing at its beginning is not."""
         return
 
     @abstractmethod
-    def next(self, turn: T, ahead: Ahead) -> Due | None:
-        """Say when the next turn comes by itself, and why; ``None``: the group has settled."""
+    def next_rebalance(self, rebalance: T, ahead: Ahead) -> NextRebalance | None:
+        """Return when the next rebalance comes by itself; ``None``: the group has settled."""
 
     @abstractmethod
-    def later(self, turn: T, lapse: Lapse) -> GroupState:
-        """Return the group as the next turn finds it."""
+    def advance(self, rebalance: T, interval: Interval) -> GroupState:
+        """Return the group as the next rebalance finds it."""
 
-    def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
-        """Return the group after a change from outside, and the steps that tell of it."""
+    def apply_change(self, state: GroupState, taking: MembershipChange) -> tuple[GroupState, Sequence[Step]]:
+        """Return the group after a change from outside, and the steps of that change."""
         return taken_in(state, taking)
 
-    def repeats(self, _turn: T) -> Verdict | None:
-        """Say so if the group goes round in circles from here."""
+    def detect_cycle(self, _rebalance: T) -> Verdict | None:
+        """Return a verdict if the group repeats the same rebalances without end; ``None``: it does not."""
         return None
 
-    def waited_for(self, _turn: T) -> tuple[WorkId, ...]:
-        """Return the work that is still to move when a plan is cut off."""
+    def pending_work(self, _rebalance: T) -> tuple[WorkId, ...]:
+        """Return the tasks that still have to move when a plan is cut off."""
         return ()
 
-    def ended(self, _turn: T, verdict: Verdict, _rates: Rates) -> Ending:
-        """Return the verdict and the notes at the end of a plan; ``rates`` are those of its last turn."""
-        return Ending(verdict)
+    def conclude(self, _rebalance: T, verdict: Verdict, _rates: Rates) -> Conclusion:
+        """Return the verdict and the notes at the end of a plan; ``rates`` are those of its last rebalance."""
+        return Conclusion(verdict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
-    """What came out of the loop, before it is put together as a plan.
+class FinishedRun:
+    """The result of the loop, before it is put together as a plan.
 
-    ``state`` is the group at the beginning and ``group``, ``target`` and ``rates`` are those of the end. ``configs``
-    are all settings, in the order in which they counted. ``unrated`` are the tasks that are restored somewhere at a
-    rate is unknown. ``goes_on``: the plan begins after a decision that is known. ``begins_at``: when, RFC 3339;
-    ``None``: not known.
+    snapshot: what was planned.
+    scenario: what happened to the group; ``None``: nothing.
+    state: the group at the beginning.
+    rounds: the rounds, by the indices of everyone who ever takes part.
+    group: the members at the end.
+    target: the target at the end, by index of ``group``.
+    rates: the rates at the end.
+    configs: all settings, in the order in which they applied.
+    unrated: the tasks that are restored somewhere at an unknown rate.
+    goes_on: whether the plan begins after a decision that is known.
+    begins_at: when it begins, RFC 3339; ``None``: unknown.
     """
 
     snapshot: Snapshot
@@ -237,25 +265,25 @@ class Played:
 
 
 class Design(ABC):
-    """How one kind of group coordinates: a frozen value, handed to the planner by whoever looks it up."""
+    """How one kind of group coordinates; frozen. The caller of the planner chooses it."""
 
-    #: Whether a plan can begin after a decision that a snapshot knows (:meth:`Coordinator.last`).
+    #: Whether a plan can begin after a decision that a snapshot knows (:meth:`Coordinator.resume`).
     goes_on: ClassVar[bool] = False
-    #: Whether the group asks again and again, by probing rebalances, which copies are ready.
+    #: Whether probing rebalances find out which copies are caught up.
     probes: ClassVar[bool] = False
-    #: Whether nobody knows when members speak, so that the times are those between its ``soonest`` and its ``late``.
+    #: Whether the times of heartbeats are unknown, so that times range from those of ``soonest`` to those of ``late``.
     times_vary: ClassVar[bool] = False
-    #: Whether an instance that holds and reports nothing has only just come.
+    #: Whether an instance that holds and reports nothing has just joined.
     newcomers_hold_nothing: ClassVar[bool] = True
-    #: Whether a task moves from an owner that is there only once a copy has reported that it caught up.
+    #: Whether a task leaves an owner that is present only after another copy reported that it caught up.
     moves_when_caught_up: ClassVar[bool] = False
     #: Whether what it decides depends on the release that runs.
     differs_by_release: ClassVar[bool] = False
-    #: Whether an instance may announce that it leaves, and stays a member until it is emptied.
+    #: Whether an instance may announce that it leaves, and stays a member until it holds nothing.
     announces: ClassVar[bool] = False
-    #: What the times of a plan are where something is restored at a rate that nobody knows.
+    #: What the duration of a plan is if a restore rate is unknown.
     unrated_times: ClassVar[DurationIs] = "least"
-    #: What is said, with where it could be known from, where nobody knows since when copies in doubt restore.
+    #: The end of a sentence on copies in doubt, if it is unknown since when they restore.
     since_unknown: ClassVar[str] = "and since when they restore is unknown too"
 
     @property
@@ -266,30 +294,30 @@ class Design(ABC):
     @property
     @abstractmethod
     def models(self) -> str:
-        """The releases whose behaviour it has, in a few words."""
+        """The releases that it models, in a few words."""
 
     @property
     @abstractmethod
     def assignor(self) -> str:
-        """Who decides."""
+        """The name of its assignor."""
 
     @property
     @abstractmethod
     def protocol(self) -> str:
-        """How work changes hands."""
+        """The name of its rebalance protocol."""
 
     def start(self, state: GroupState, _scenario: Scenario | None) -> GroupState:
-        """Complete the state that a plan starts from, with work that the scenario brings later: run by nobody yet.
+        """Add the tasks that the scenario creates later to the state that a plan starts from, without an owner.
 
-        The state's memory, unless it is the design's own, is a :class:`~kstream_plan.model.starting_state.Beginning`.
+        Its memory is a :class:`~kstream_plan.model.starting_state.KnownHistory`, unless it is the design's own.
         """
         return state
 
     def happening(self, event: Event, snapshot: Snapshot) -> Event:
-        """Return what an event of a scenario is for a group of this kind, by the names of the planner's settings.
+        """Return an event of a scenario with the settings as the planner names them.
 
         Raises:
-            ScenarioError: there is nothing like it.
+            ScenarioError: groups of this kind have no such event.
         """
         del snapshot
         if isinstance(event, ConnectorEvent):
@@ -304,7 +332,7 @@ class Design(ABC):
         return event
 
     def rebalances_until_ms(self, _state: GroupState, _config: AssignmentConfig) -> int | None:
-        """Return when a rebalance ends that is under way as a plan begins; ``None``: none is that is known.
+        """Return when a rebalance ends that is under way as a plan begins; ``None``: none is known to be.
 
         ``state`` is that of :func:`~kstream_plan.model.starting_state.state_now`.
         """
@@ -312,72 +340,72 @@ class Design(ABC):
 
     @property
     def is_quick(self) -> bool:
-        """Whether a play takes a fraction of the usual time."""
+        """Whether a simulation takes a fraction of the usual time."""
         return False
 
     def soonest(self) -> Design:
-        """Return the same design with every rebalance as early as it can be, for the least that a plan takes."""
+        """Return the same design with every rebalance as early as possible: the minimum duration of a plan."""
         return self
 
     def telling_times_alone(self) -> Design:
-        """Return the same design where only when rebalances come is asked for: what changes in them may be left out."""
+        """Return the same design for the times of rebalances alone: their steps may be left out."""
         return self
 
     def late(self) -> Design:
-        """Return the same design with rebalances that come late, where that may change what they find."""
+        """Return the same design with late rebalances, if that may change what they find."""
         return self
 
     def at_other_times(self) -> Sequence[Design]:
-        """Return the same design with members that speak neither all as soon nor all as late as they can."""
+        """Return the same design with heartbeats that are neither all early nor all late."""
         return ()
 
     def at_probes(self) -> Design:
-        """Return the same design with copies, where nobody knows how fast they restore, caught up at probes alone.
+        """Return the same design in which copies with an unknown restore rate catch up at probes alone.
 
-        Where it is known, they begin late: not before a follow-up.
+        Copies with a known rate begin late: not before a follow-up.
         """
         return self
 
     def ready_last(self) -> Design:
-        """Return the same as :meth:`at_probes` with none caught up before the last change from outside, either."""
+        """Return the same as :meth:`at_probes`, with no copy caught up before the last change from outside."""
         return self
 
     def rounds_at_most(self, rounds: int, _config: AssignmentConfig) -> int:
-        """Return with how many rounds a play is cut off, which is ``rounds`` where probes come by the settings."""
+        """Return after how many rounds a simulation is cut off: ``rounds``, if probes come by the settings."""
         return rounds
 
     def beginning_at(self, _epoch_ms: int | None) -> Design:
-        """Return the same design of a plan that begins at a time since 1970; ``None``: nobody knows when."""
+        """Return the same design for a plan that begins at a time since 1970, in milliseconds; ``None``: unknown."""
         return self
 
     def fitted_to(self, _snapshot: Snapshot) -> Design:
-        """Return the same design as a snapshot has it: by the rules of its release, with its stores if they matter."""
+        """Return the same design by the rules of the snapshot's release, with its stores if they matter."""
         return self
 
     def other_beginnings(self, _snapshot: Snapshot) -> Sequence[Design]:
-        """Return the same design with what nobody knows of how the group is at first taken otherwise."""
+        """Return the same design with other assumptions on what is unknown of the group at first."""
         return ()
 
     def leaving_in_turn(self, _scenario: Scenario, _snapshot: Snapshot) -> Scenario | None:
-        """Return the scenario with those that leave together one after the other; ``None``: that is no worse."""
+        """Return the scenario in which members that leave together leave in turn; ``None``: that is no worse."""
         return None
 
     @abstractmethod
     def coordinator(self, config: AssignmentConfig) -> Coordinator[Any]:
-        """Begin to coordinate a group with these settings."""
+        """Return a new coordinator of a group with these settings."""
 
     def stopping(self, _group: Group) -> frozenset[int]:
-        """Return the consumers that give up everything before each decision, so that nobody owns it then."""
+        """Return the consumers that give up all tasks before each decision, as with the eager protocol."""
         return frozenset()
 
-    def assumptions(self, _run: Played) -> tuple[Note, ...]:
-        """Say what a plan takes for granted about how the group coordinates."""
+    def assumptions(self, _run: FinishedRun) -> tuple[Note, ...]:
+        """Return the assumptions of a plan on how the group coordinates."""
         return ()
 
-    def lower_bounds(self, moves: int, _run: Played, *, solve: bool) -> LowerBounds:
-        """Return the least that any plan could do, ``moves`` being the least that have to change owner.
+    def lower_bounds(self, moves: int, _run: FinishedRun, *, solve: bool) -> LowerBounds:
+        """Return lower bounds of any plan; ``moves``: the minimum number of tasks that change their owner.
 
-        ``solve``: take the time to find the least that has to be restored.
+        ``solve``: compute the minimum of records to restore, too, which takes long.
         """
         del solve
         return LowerBounds(moves=moves, probing_rebalances=0)

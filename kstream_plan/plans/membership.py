@@ -96,7 +96,7 @@ Produced: TypeAlias = Callable[[int, int, int], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TakingIn:
+class MembershipChange:
     """A change from outside as the group takes it in at ``at_ms``.
 
     ``group`` has the members of then, ``disks`` is what joins with new ones, by process id, ``config`` counts from now
@@ -111,7 +111,7 @@ class TakingIn:
     config: AssignmentConfig
 
 
-def taken_in(state: GroupState, taking: TakingIn) -> tuple[GroupState, list[Step]]:
+def taken_in(state: GroupState, taking: MembershipChange) -> tuple[GroupState, list[Step]]:
     """Return the group after departures and arrivals, and the steps that state them."""
     change = taking.change
     emptied = frozenset(departure.process_id for departure in change.departures)

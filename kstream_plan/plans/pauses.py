@@ -14,8 +14,8 @@ from typing import NamedTuple
 from kstream_plan.model import Group, Holding, WorkId
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.rounds import Round
-from kstream_plan.plans.standstill_rows import PausesTogether
-from kstream_plan.plans.standstills import Outage, Pause, PausedRounds
+from kstream_plan.plans.task_pause_rows import PausesTogether
+from kstream_plan.plans.task_pauses import Outage, Pause, PausedRounds
 
 #: The code of the warning of who restores what a crash took without the group noticing: no pause counts that.
 RESTORES_UNNOTICED = "restores-unnoticed"
@@ -121,8 +121,8 @@ def pauses_of(
     A task that is withheld is paused from the round in which it is revoked until it starts; one whose instance has
     gone, from then on. The consumers in ``stopping`` stop all they run when they hear of a rebalance, by heartbeat,
     whether they get it back or not. Tasks of an instance are paused from the beginning of its outage to its end. A
-    round of a Connect group counts as played when all have heard of what it comes from, by heartbeat: a worker that has
-    gone had stopped that much before.
+    round of a Connect group is timed by when all workers have heard of its cause, by heartbeat: a worker that has gone
+    had stopped that much before.
 
     Args:
         group: the group.

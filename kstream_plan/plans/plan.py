@@ -21,9 +21,9 @@ from kstream_plan.plans.notebooks import InNotebooks
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED, Pauses, pauses_of
 from kstream_plan.plans.restore_times import RestoringStart, max_restoring_ms
 from kstream_plan.plans.rounds import Balance, Round, in_effect_ms, probes_after_ms
-from kstream_plan.plans.standstills import Outage
 from kstream_plan.plans.steps import MemberJoined
 from kstream_plan.plans.summary import Summary
+from kstream_plan.plans.task_pauses import Outage
 from kstream_plan.plans.verdict import Verdict
 
 #: The code of the warning of figures that are unknown in one possible outcome, though they are known in others.
@@ -105,7 +105,7 @@ class CopyBehind(NamedTuple):
     records: int
 
 
-class InFigures(Protocol):
+class HasFigures(Protocol):
     """The figures of a simulation: a plan, or the parts that a plan is put together of."""
 
     @property
@@ -134,31 +134,31 @@ class InFigures(Protocol):
         ...
 
 
-def figure_of(play: InFigures, name: str) -> int | None:
+def figure_of(run: HasFigures, name: str) -> int | None:
     """Return a figure that may be a range (:data:`~kstream_plan.plans.summary.FIGURES`); ``None``: not known."""
-    if name in PAUSES and play.verdict.is_never_over:
+    if name in PAUSES and run.verdict.is_never_over:
         return None
     value: int | None
     match name:
         case "max_paused_task_ms":
-            value = max(play.pauses.ms.values(), default=0)
+            value = max(run.pauses.ms.values(), default=0)
         case "longest_pause_ms":
-            value = play.pauses.longest_ms
+            value = run.pauses.longest_ms
         case "paused_tasks_at_once":
-            value = play.pauses.most_at_once
+            value = run.pauses.most_at_once
         case "settles":
-            value = int(play.verdict.kind == "settled")
+            value = int(run.verdict.kind == "settled")
         case "restoring_first":
-            value = len({start.task_id for start in play.restoring_starts})
+            value = len({start.task_id for start in run.restoring_starts})
         case "max_restoring_first_ms":
-            value = max_restoring_ms(play.restoring_starts)
+            value = max_restoring_ms(run.restoring_starts)
         case _:
-            value = getattr(play.summary, name)
+            value = getattr(run.summary, name)
     return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlayedSoFar:
+class RunSoFar:
     """The first rounds of a plan that is being made, as the fields of :class:`Plan` have them."""
 
     group: Group

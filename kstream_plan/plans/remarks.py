@@ -12,8 +12,7 @@ from kstream_plan.model import Note
 from kstream_plan.model.note import Remarks, count, name_list, span_to
 from kstream_plan.model.target_refusals import NO_FILE, REFUSALS
 from kstream_plan.model.times import duration
-from kstream_plan.plans.activity import Activity, Move, Totals, events, membership, totals
-from kstream_plan.plans.kept import departures
+from kstream_plan.plans.connect_departures import departures
 from kstream_plan.plans.loads import tasks_of_connectors, tells_connectors
 from kstream_plan.plans.note_codes import (
     COLD_STARTS,
@@ -27,6 +26,7 @@ from kstream_plan.plans.note_codes import (
     THREAD_MOVES,
 )
 from kstream_plan.plans.plan import Plan
+from kstream_plan.plans.rebalance_events import Move, RebalanceEvent, Totals, events, membership, totals
 from kstream_plan.plans.rounds import Trigger
 from kstream_plan.plans.simulated import Draws, more_may_follow, range_of
 
@@ -37,7 +37,7 @@ _MOST_NAMED = 5
 _MOST_OWNERS = 8
 
 
-def remarks(plan: Plan, activities: Sequence[Activity] | None = None, draws: Draws | None = None) -> Remarks:
+def remarks(plan: Plan, activities: Sequence[RebalanceEvent] | None = None, draws: Draws | None = None) -> Remarks:
     """Return the warnings, notes, assumptions and commands of a plan.
 
     ``activities`` are its events, if they are known; ``draws`` the random simulations whose ends are the ranges.
@@ -192,7 +192,7 @@ def _uneven_connectors(plan: Plan) -> Iterator[Note]:
             return
 
 
-def _moves_again(plan: Plan, activities: Sequence[Activity]) -> Iterator[Note]:
+def _moves_again(plan: Plan, activities: Sequence[RebalanceEvent]) -> Iterator[Note]:
     """Yield the owners of the task that moves most often, and why it moves more than once."""
     is_one_change = all(activity.probe is not None for activity in activities[1:])
     if plan.verdict.kind != "settled" or not plan.probes or not is_one_change:

@@ -43,7 +43,7 @@ def replay(group: Group, initial: Sequence[Holding], rounds_of_steps: Iterable[R
 def _decision_of(group: Group, assignment: tuple[Holding, ...], withheld_tasks: list[_Withheld]) -> tuple[Holding, ...]:
     """Return decided = (assigned - temporary - withheld from others) + withheld, consumer by consumer.
 
-    An instance that is to run a task keeps no copy of it. A member with a later turn of its own
+    An instance that is to run a task keeps no copy of it. A member with a later update of its own
     may still hold a task that it is to give up, and may have got by then a task that was withheld.
     """
     decision = [holding._replace(temporary=()) if holding.temporary else holding for holding in assignment]

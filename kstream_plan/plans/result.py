@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from kstream_plan.plans.activity import membership
 from kstream_plan.plans.longest_pause import longest_pause, most_restoring_first
 from kstream_plan.plans.plan import Plan
+from kstream_plan.plans.rebalance_events import membership
 from kstream_plan.plans.simulated import Simulation, more_may_follow, range_of, settles_surely, tells_restored
 
 #: What comes of an application: nothing follows, surely; how its plan ends (``moving``: settled); or there is none.

@@ -78,8 +78,8 @@ NOT_COUNTED = Balance(
 )
 
 
-class MemberTurn(NamedTuple):
-    """The turn of one member within a round, at a time of its own: its steps begin at the place ``first``."""
+class MemberUpdate(NamedTuple):
+    """The update of one member within a round, at a time of its own: its steps begin at the place ``first``."""
 
     at_ms: int
     process_id: str
@@ -108,12 +108,12 @@ class Round:
     balance: Balance
     decided: Sequence[Holding]
     assigned: Sequence[Holding]
-    turns: tuple[MemberTurn, ...] = ()
+    turns: tuple[MemberUpdate, ...] = ()
     follows: FollowedTarget | None = None
 
     @property
     def moments(self) -> list[tuple[int, RoundSteps]]:
-        """The steps by the time that they happen at, on the plan's clock: those of the round, then turn by turn."""
+        """The steps by the time that they happen at, on the plan's clock: those of the round, then update by update."""
         if not self.turns:
             return [(self.at_ms, self.steps)]
         firsts = [0, *(turn.first for turn in self.turns), len(self.steps)]

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from kstream_plan.model import Group, Holding, WorkId
 from kstream_plan.model.holding_changes import Change, apart_from_stateless, changed_holdings
-from kstream_plan.plans.levels import Level, levels_of, summed
 from kstream_plan.plans.loads import after_each_round, at_first
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.restore_times import cold_restoring_ms, restored_at_ms
-from kstream_plan.plans.standstills import Pause, moments
+from kstream_plan.plans.series import Level, levels_of, summed
 from kstream_plan.plans.steps import HandOver, InstanceLeaving, InstanceStays, MemberJoined, MemberLeft, Promote
+from kstream_plan.plans.task_pauses import Pause, moments
 
 #: The maximum of pauses of single tasks: where members give up everything, each task has one a round.
 MOST_STANDSTILLS = 20_000

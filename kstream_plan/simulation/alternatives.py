@@ -29,9 +29,9 @@ from kstream_plan.simulation.draws import (
     usual_draws,
     worth_sharing,
 )
-from kstream_plan.simulation.new_ids import is_random, with_random_ids
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.processes import in_processes
+from kstream_plan.simulation.random_ids import is_random, with_random_ids
 from kstream_plan.simulation.simulate import simulate
 
 #: alternatives done, alternatives in all
@@ -92,9 +92,9 @@ def alternatives(
     number = usual_draws(snapshot, options) if number_of_draws is None else number_of_draws
     # each of few alternatives is shared out itself, by its draws
     processes = workers if len(grid) >= workers and _worth_sharing(grid, number) else 1
-    play = partial(_play, grid, standard, number, 1 if processes > 1 else workers)
+    plan_with = partial(_play, grid, standard, number, 1 if processes > 1 else workers)
     outcomes = []
-    for played_alternative in in_processes(play, len(grid), processes):
+    for played_alternative in in_processes(plan_with, len(grid), processes):
         outcomes.append(played_alternative)
         on_alternative(len(outcomes), len(grid))
     return tuple(outcomes)
@@ -152,8 +152,8 @@ def _play(grid: Sequence[_Entry], standard: Standard | None, number: int, worker
         outcomes = draws(snapshot, scenario, options, number=number, side_by_side=side_by_side)
         all_draws = summarize_draws(outcomes)
         shown_scenario = with_random_ids(scenario, group, all_draws.shown)
-        play = partial(plan_checked, snapshot, scenario=shown_scenario, side_by_side=side_by_side)
-        result, all_draws = shown_draw(play, options, all_draws, outcomes)
+        plan_with = partial(plan_checked, snapshot, scenario=shown_scenario, side_by_side=side_by_side)
+        result, all_draws = shown_draw(plan_with, options, all_draws, outcomes)
     return alternative(changes, result, all_draws, standard, outcomes)
 
 

@@ -83,7 +83,7 @@ def _overdue(snapshot: Snapshot, options: PlanOptions, process_ids: Sequence[str
     if snapshot.group_protocol == "classic" and snapshot.decision is None:
         return None
     stop = Stop(at_ms=since_ms, process_ids=tuple(process_ids))
-    one_round = replace(options.of_one_play(), now_ms=None, max_rounds=1)
+    one_round = replace(options.of_one_run(), now_ms=None, max_rounds=1)
     seen_snapshot = replace(snapshot, known_until_ms=snapshot.seen_until_ms)
     first = next(
         iter(plan(seen_snapshot, one_round, scenario=Scenario(events=(stop,) if process_ids else ())).rounds), None

@@ -18,7 +18,7 @@ from kstream_plan.model.scenario import ALL, Bounce, Event, Leave, Return, Scena
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.times import duration
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.planner.what_else import other_outcomes
+from kstream_plan.planner.ranges import other_outcomes
 from kstream_plan.plans import Plan
 from kstream_plan.plans.caught_up_evidence import Fact, Known, UnprovenStart
 from kstream_plan.plans.longest_pause import LongestPause, longest_pause
@@ -27,10 +27,10 @@ from kstream_plan.simulation.asked_moment import OVERDUE, asked_moment
 from kstream_plan.simulation.drain import restoring_first, settled_after_ms
 from kstream_plan.simulation.draws import usual_number
 from kstream_plan.simulation.instance_names import process_id_of
-from kstream_plan.simulation.new_ids import is_random, with_random_ids
 from kstream_plan.simulation.one_plan import case_of, plan
-from kstream_plan.simulation.outages import standing_still
+from kstream_plan.simulation.overlapping_restarts import standing_still
 from kstream_plan.simulation.processes import in_processes
+from kstream_plan.simulation.random_ids import is_random, with_random_ids
 from kstream_plan.simulation.safe_pause import DRAWS, FoundPause, SafePause, most_cold
 from kstream_plan.simulation.simulate import simulate
 
@@ -103,7 +103,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlayedWay:
+class SimulatedWay:
     """One way, simulated on a group.
 
     ``safe_pause`` is safe if two instances' tasks never stand still at once, none starts cold, and the
@@ -219,7 +219,7 @@ class Bounces:
     """
 
     restart_ms: int
-    ways: tuple[PlayedWay, ...]
+    ways: tuple[SimulatedWay, ...]
     left_out: tuple[tuple[Way, int], ...]
     process_ids: tuple[str, ...] = ()
     time: str | None = None
@@ -242,7 +242,7 @@ class Bounces:
         """Whether the group has not settled before anything restarts."""
         return any(note.code == "goes-on" for note in self.first.assumptions)
 
-    def safety_of(self, way: PlayedWay) -> Safety:
+    def safety_of(self, way: SimulatedWay) -> Safety:
         """Return whether a way is safe; ``likely``: if starts are warm that nothing proves to be."""
         if self.doubts or not (way.safe or way.is_likely_unsafe):
             return "unknown"
@@ -256,7 +256,7 @@ class Bounces:
         return any(start.evidence.fact is Fact.STORES_UNKNOWN for way in self.ways for start in way.unproven)
 
     @property
-    def as_it_is(self) -> PlayedWay:
+    def as_it_is(self) -> SimulatedWay:
         """The restart of instances as they are: by default close."""
         return next(way for way in self.ways if way.way.name == "default-close")
 
@@ -327,7 +327,7 @@ class Bounces:
         return tuple(texts)
 
     @property
-    def best_safe(self) -> PlayedWay | None:
+    def best_safe(self) -> SimulatedWay | None:
         """The fastest of the safe ways: one that needs no setup first, then a proven one; ``None``: none is safe.
 
         To restart some now only what needs nothing counts, and that they close as by default comes before all.
@@ -336,14 +336,14 @@ class Bounces:
             return None
         safe = [way for way in self.ways if way.safe and not (self.process_ids and way.is_prepared)]
 
-        def order(way: PlayedWay) -> tuple[bool, bool, bool, int, int]:
+        def order(way: SimulatedWay) -> tuple[bool, bool, bool, int, int]:
             is_other_way = bool(self.process_ids) and way is not self.as_it_is
             return way.is_prepared, is_other_way, bool(way.unproven), way.ends_ms, self.ways.index(way)
 
         return min(safe, key=order, default=None)
 
     @property
-    def better_ways(self) -> tuple[PlayedWay, ...]:
+    def better_ways(self) -> tuple[SimulatedWay, ...]:
         """The other safe ways that are faster than the best one, or proven to be safe where it is not."""
         best = self.best_safe
         if best is None:
@@ -402,9 +402,9 @@ def bounce(
         ways.remove(way)
     if process_ids:
         options = replace(options, closes_wait=False)  # it is asked who stops at that very moment
-    play = partial(_played_in, snapshot, restart_ms, options, tuple(ways), process_ids)
-    simulated_ways = list[PlayedWay]()
-    for played_way in in_processes(play, len(ways), workers if _worth_sharing(snapshot) else 1):
+    simulate_way = partial(_simulate_way, snapshot, restart_ms, options, tuple(ways), process_ids)
+    simulated_ways = list[SimulatedWay]()
+    for played_way in in_processes(simulate_way, len(ways), workers if _worth_sharing(snapshot) else 1):
         simulated_ways.append(played_way)
         on_way(len(simulated_ways), len(ways))
     bounces = Bounces(
@@ -477,14 +477,14 @@ def _by_zone(group: Group, names: Sequence[str | None]) -> Mapping[str, tuple[st
     return dict(sorted(zones.items())) if 1 < len(zones) < len(group.instances) else {}
 
 
-def _played_in(
+def _simulate_way(
     snapshot: Snapshot,
     restart_ms: int,
     options: PlanOptions,
     ways: Sequence[Way],
     process_ids: Sequence[str],
     place: int,
-) -> PlayedWay:
+) -> SimulatedWay:
     """Search the least safe pause of one way, and simulate it with that."""
     way = ways[place]
     snapshot = _with_settings(snapshot, way)
@@ -505,7 +505,7 @@ def _played_in(
         number = min(DRAWS, usual_number(group, snapshot.config))
         simulation = simulate(snapshot, scenario, options, number_of_draws=number, what_ifs=False, floor=False)
         restart_plan, draws = simulation.plan, simulation.draws
-        paused_counts = [standing_still(search.play(scenario, draw, check=False), 0) for draw in range(number)]
+        paused_counts = [standing_still(search.simulate(scenario, draw, check=False), 0) for draw in range(number)]
     figures = alternative_figures(restart_plan, draws)
     sides = [scenario]
     if safe_pause.outcome == "safe":  # else the search tells why not
@@ -519,7 +519,7 @@ def _played_in(
         )
     doubtful_starts = _doubtful_starts(unproven, bool(process_ids))
     counted_starts = {*doubtful_starts, *(start for start in unproven if start.evidence.known is Known.BEHIND)}
-    return PlayedWay(
+    return SimulatedWay(
         way=way,
         safe_pause=safe_pause,
         restarts=restarts,
@@ -547,7 +547,7 @@ def _unproven_on_any_side(
     unproven = list[UnprovenStart]()
     for side in sides:
         known_starts = {(start.task_id, start.process_id) for start in unproven}
-        starts = plan(snapshot, options.of_one_play(), scenario=side).unproven_starts
+        starts = plan(snapshot, options.of_one_run(), scenario=side).unproven_starts
         unproven += (start for start in starts if (start.task_id, start.process_id) not in known_starts)
     return tuple(unproven)
 

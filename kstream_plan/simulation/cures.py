@@ -67,7 +67,7 @@ def cures(
     # a rule that one outcome breaks is broken, whatever other outcomes are; of other draws less is known without them
     ways = (options,) if has_many_draws else (replace(options, long_ranges=False), options)
 
-    def play(other_snapshot: Snapshot, way: PlanOptions, number: int | None) -> tuple[Plan, OverDraws | None]:
+    def plan_with(other_snapshot: Snapshot, way: PlanOptions, number: int | None) -> tuple[Plan, OverDraws | None]:
         if scenario is None:
             return plan_checked(other_snapshot, way, on_round=on_round), None
         simulation = simulate(
@@ -85,7 +85,7 @@ def cures(
 
     def check_again(other_snapshot: Snapshot) -> Iterator[CheckedPlan]:
         for number, way in product(glances, ways):
-            result, draws = play(other_snapshot, way, number)
+            result, draws = plan_with(other_snapshot, way, number)
             yield check_plan(result if way == options else _as_played(result), standard, draws=draws)
             if not has_many_draws and result.tells_ends:
                 return

@@ -18,16 +18,16 @@ from kstream_plan.model.scenario import Leave, Scenario, Stop
 from kstream_plan.model.times import format_time
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
-from kstream_plan.planner.what_else import OtherPlay, noticed_otherwise
-from kstream_plan.planner.within_the_limit import NOTABLE_MS
+from kstream_plan.planner.ranges import VariantRun, noticed_otherwise
+from kstream_plan.planner.restores_below_lag import NOTABLE_MS
 from kstream_plan.plans import HandOver, MemberLeft, Place, Plan, Promote
 from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, UnprovenStart
 from kstream_plan.plans.note_codes import LEFT_OVER_CLEANUP
 from kstream_plan.plans.plan import INPUT_BEHIND, MAYBE_READY, MAYBE_RESTORING, RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.restore_times import cold_restoring_ms
-from kstream_plan.simulation.aftermath import Aftermath, aftermath, held_before
 from kstream_plan.simulation.asked_moment import AskedMoment, asked_moment
 from kstream_plan.simulation.drain_doubts import doubts_of, heard_at, rests_on
+from kstream_plan.simulation.effects_on_others import Aftermath, aftermath, held_before
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.one_plan import case_of, design_of, plan_checked
 
@@ -406,9 +406,9 @@ def _decided_otherwise(snapshot: Snapshot, options: PlanOptions, scenario: Scena
         return ()
     case = case_of(snapshot, options, scenario)
     orders = (
-        OtherPlay(case, other_design, options.of_one_play()) for other_design in case.design.other_beginnings(snapshot)
+        VariantRun(case, other_design, options.of_one_run()) for other_design in case.design.other_beginnings(snapshot)
     )
-    return [play.plan() for play in (*noticed_otherwise(case), *orders)]
+    return [variant.plan() for variant in (*noticed_otherwise(case), *orders)]
 
 
 def _with_other_outcomes(now: DrainNow, snapshot: Snapshot, plans: Sequence[Plan], evidence: Evidence) -> DrainNow:

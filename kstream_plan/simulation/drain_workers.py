@@ -16,13 +16,13 @@ from kstream_plan.model.scenario import Event, Leave, Return, Scenario, Stop
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import HandOver, Plan
-from kstream_plan.plans.standstills import Pause
-from kstream_plan.simulation.aftermath import Aftermath, aftermath
+from kstream_plan.plans.task_pauses import Pause
 from kstream_plan.simulation.asked_moment import asked_moment
 from kstream_plan.simulation.draws import usual_number
+from kstream_plan.simulation.effects_on_others import Aftermath, aftermath
 from kstream_plan.simulation.instance_names import process_id_of
-from kstream_plan.simulation.new_ids import is_random, with_random_ids
 from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.simulation.random_ids import is_random, with_random_ids
 
 #: The most draws of new member ids, and how many ways are simulated beside them.
 _MOST_DRAWS = 10

@@ -15,15 +15,15 @@ from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import plan
-from kstream_plan.planner.side_by_side import SideBySide, in_turn
+from kstream_plan.planner.runner import Runner, sequential
 from kstream_plan.plans import Plan, Summary
+from kstream_plan.plans.interruptions import Stops, stops_of
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED
 from kstream_plan.plans.simulated import Draws, Figures, Range, ends_of, figures_of
-from kstream_plan.plans.stops import Stops, stops_of
 from kstream_plan.policy.rules.over_draws import measure_rules, worst
 from kstream_plan.simulation import processes
-from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import design_of
+from kstream_plan.simulation.random_ids import with_random_ids
 
 #: draws done, draws in all
 OnDraw: TypeAlias = Callable[[int, int], None]
@@ -90,13 +90,13 @@ def work_of_one_ms(group: Group, config: AssignmentConfig) -> float:
     return 5 + copies * (1.2 + 0.0007 * standbys * stateful_tasks)
 
 
-def at_once(group: Group, config: AssignmentConfig, workers: int, number: int = 1) -> processes.SideBySide:
+def at_once(group: Group, config: AssignmentConfig, workers: int, number: int = 1) -> processes.Runner:
     """Return the runner of simulations for a group of this size and a number of draws.
 
     It has so many processes if one simulation takes seconds, or all draws take longer than to start other processes.
     """
     is_worth = work_of_one_ms(group, config) > _WORTH_SHARING_MS or (number > 1 and worth_sharing(group, number))
-    return processes.SideBySide(workers if is_worth else 1)
+    return processes.Runner(workers if is_worth else 1)
 
 
 def draws(
@@ -105,7 +105,7 @@ def draws(
     options: PlanOptions = PlanOptions(),
     *,
     number: int,
-    side_by_side: SideBySide = in_turn,
+    side_by_side: Runner = sequential,
     within_ms: int | None = None,
     on_draw: OnDraw = lambda _number, _total: None,
 ) -> tuple[Outcome, ...]:
@@ -125,7 +125,7 @@ def draws(
 
 
 def shown_draw(
-    play: Callable[[PlanOptions], Plan], options: PlanOptions, all_draws: Draws, outcomes: Sequence[Outcome]
+    plan_with: Callable[[PlanOptions], Plan], options: PlanOptions, all_draws: Draws, outcomes: Sequence[Outcome]
 ) -> tuple[Plan, Draws]:
     """Return the plan of the draw that is shown, and the ranges of all of them.
 
@@ -135,11 +135,11 @@ def shown_draw(
     shown_outcome = outcomes[all_draws.shown]
     unplayed = [outcome for outcome in outcomes if _is_unplayed(outcome)]
     if options.long_ranges and _is_unplayed(shown_outcome):
-        result = play(options)
+        result = plan_with(options)
         shown_outcome = _outcome_of(result, measure_rules(result))
         all_draws = summarize_draws([*outcomes[: all_draws.shown], shown_outcome, *outcomes[all_draws.shown + 1 :]])
     else:
-        result = play(replace(options, ranges=False))
+        result = plan_with(replace(options, ranges=False))
         summary = replace(result.summary, ranges=shown_outcome.summary.ranges)
         result = replace(result, summary=summary, warnings=shown_outcome.warnings)
     if unplayed and result.tells_ends:

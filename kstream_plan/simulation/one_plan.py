@@ -14,10 +14,10 @@ from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.starting_state import seated
 from kstream_plan.planner import checked
 from kstream_plan.planner import plan as planner
-from kstream_plan.planner.case import Case
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import Enough, OnRound
-from kstream_plan.planner.side_by_side import SideBySide, in_turn
+from kstream_plan.planner.plan_request import PlanRequest
+from kstream_plan.planner.runner import Runner, sequential
 from kstream_plan.plans import Plan
 from kstream_plan.plans.design import Design
 
@@ -52,7 +52,7 @@ def plan_checked(
     *,
     scenario: Scenario | None = None,
     on_round: OnRound | None = None,
-    side_by_side: SideBySide = in_turn,
+    side_by_side: Runner = sequential,
     **keywords: Unpack[PlanKeywords],
 ) -> Plan:
     """Return a plan, as :func:`plan` does, and check every invariant of it.
@@ -71,15 +71,15 @@ def plan_checked(
     )
 
 
-def case_of(snapshot: Snapshot, options: PlanOptions, scenario: Scenario) -> Case:
+def case_of(snapshot: Snapshot, options: PlanOptions, scenario: Scenario) -> PlanRequest:
     """Return the case of one simulation, without whatever is simulated beside it.
 
     Raises:
         KeyError: no such design.
         ScenarioError: the scenario does not fit the group.
     """
-    return Case.from_snapshot(
-        as_assigned(snapshot, options), design_of(snapshot, options), options.of_one_play(), scenario
+    return PlanRequest.from_snapshot(
+        as_assigned(snapshot, options), design_of(snapshot, options), options.of_one_run(), scenario
     )
 
 

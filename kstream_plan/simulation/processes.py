@@ -21,7 +21,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from kstream_plan.snapshots.spark.signals import signals_afterwards
 
-_Played = TypeVar("_Played")
+_Result = TypeVar("_Result")
 
 
 def _read_only(mapping: dict[Any, Any]) -> MappingProxyType[Any, Any]:
@@ -37,13 +37,13 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def in_processes(play: Callable[[int], _Played], number: int, workers: int) -> Iterator[_Played]:
+def in_processes(run: Callable[[int], _Result], number: int, workers: int) -> Iterator[_Result]:
     """Yield the outcomes of 0 to ``number`` - 1 in their order, simulated by so many processes, this one included."""
-    with SideBySide(workers) as side_by_side:
-        yield from side_by_side.run_each(play, number)
+    with Runner(workers) as side_by_side:
+        yield from side_by_side.run_each(run, number)
 
 
-class SideBySide(AbstractContextManager["SideBySide"]):
+class Runner(AbstractContextManager["Runner"]):
     """Runs simulations side by side, in so many processes, this one included: all of them can be pickled.
 
     The others are started when there is something for them, and end with the context, and with them simulations that
@@ -55,56 +55,56 @@ class SideBySide(AbstractContextManager["SideBySide"]):
         self._batches: list[_Batch] = []
         self._processes: _OtherProcesses | None = None
 
-    def begin(self, plays: Sequence[Callable[[], Any]], *, surely: bool = False) -> None:
+    def begin(self, runs: Sequence[Callable[[], Any]], *, surely: bool = False) -> None:
         """Begin simulations; equal ones will perhaps, or ``surely``, be asked for.
 
         The other processes take one after the other; what they have not taken until then is simulated here as well.
         """
-        if self._workers > 1 and plays:
-            shared_plays = self._share(
-                partial(_one_of, tuple(plays)), len(plays), process_count=min(self._workers - 1, len(plays))
+        if self._workers > 1 and runs:
+            shared_runs = self._share(
+                partial(_one_of, tuple(runs)), len(runs), process_count=min(self._workers - 1, len(runs))
             )
-            self._batches.append(_Batch(plays, shared_plays, surely))
+            self._batches.append(_Batch(runs, shared_runs, surely))
 
-    def __call__(self, plays: Sequence[Callable[[], _Played]]) -> Sequence[_Played]:
+    def __call__(self, runs: Sequence[Callable[[], _Result]]) -> Sequence[_Result]:
         """Return the outcome of each of these simulations."""
-        batches = [next((batch for batch in self._batches if play in batch.plays), None) for play in plays]
-        if plays and not any(batches) and self._plays_in_vain:
+        batches = [next((batch for batch in self._batches if run in batch.runs), None) for run in runs]
+        if runs and not any(batches) and self._runs_in_vain:
             self._end()  # it would be in the way
-        rest = [play for play, batch in zip(plays, batches, strict=True) if batch is None]
+        rest = [run for run, batch in zip(runs, batches, strict=True) if batch is None]
         outcomes = iter([*self.run_each(partial(_one_of, tuple(rest)), len(rest))])
         return [
-            next(outcomes) if batch is None else batch.shared_plays.outcome(batch.plays.index(play))
-            for play, batch in zip(plays, batches, strict=True)
+            next(outcomes) if batch is None else batch.shared_runs.outcome(batch.runs.index(run))
+            for run, batch in zip(runs, batches, strict=True)
         ]
 
-    def run_each(self, play: Callable[[int], _Played], number: int) -> Iterator[_Played]:
+    def run_each(self, run: Callable[[int], _Result], number: int) -> Iterator[_Result]:
         """Yield the outcomes of 0 to ``number`` - 1 in their order; the end of the iteration ends the processes."""
         if self._workers < 2 or number < 2:
-            yield from map(play, range(number))
+            yield from map(run, range(number))
             return
         try:
-            shared_plays = self._share(play, number, process_count=min(self._workers, number) - 1)
+            shared_runs = self._share(run, number, process_count=min(self._workers, number) - 1)
             for place in range(number):
-                yield shared_plays.outcome(place)
-                del shared_plays.futures[place]
+                yield shared_runs.outcome(place)
+                del shared_runs.futures[place]
         except BaseException:
             self._end()
             raise
 
-    def _share(self, play: Callable[[int], _Played], number: int, process_count: int) -> _SharedPlays[_Played]:
+    def _share(self, run: Callable[[int], _Result], number: int, process_count: int) -> _SharedRuns[_Result]:
         """Have so many of the other processes begin with the simulations, and take one after the other."""
         if self._processes is None:
             self._processes = _OtherProcesses(self._workers - 1)
-        shared_plays = _SharedPlays(play, self._processes.submitter(play), number)
+        shared_runs = _SharedRuns(run, self._processes.submitter(run), number)
         for _ in range(process_count):
-            shared_plays.feed()
-        return shared_plays
+            shared_runs.feed()
+        return shared_runs
 
     @property
-    def _plays_in_vain(self) -> bool:
+    def _runs_in_vain(self) -> bool:
         """Whether other processes are busy with simulations that may not be needed, and with nothing else."""
-        under_way = [batch for batch in self._batches if batch.shared_plays.is_under_way]
+        under_way = [batch for batch in self._batches if batch.shared_runs.is_under_way]
         return bool(under_way) and not any(batch.surely for batch in under_way)
 
     def _end(self) -> None:
@@ -116,15 +116,15 @@ class SideBySide(AbstractContextManager["SideBySide"]):
         self._end()
 
 
-class _SharedPlays(Generic[_Played]):
+class _SharedRuns(Generic[_Result]):
     """Simulations that other processes take one after the other, and this one whenever it waits for one of them."""
 
     def __init__(
-        self, play: Callable[[int], _Played], submit: Callable[[int], Future[_Played] | None], number: int
+        self, run: Callable[[int], _Result], submit: Callable[[int], Future[_Result] | None], number: int
     ) -> None:
         #: ``None``: there is no other process to simulate it
-        self.futures: dict[int, Future[_Played] | None] = {}
-        self._play = play
+        self.futures: dict[int, Future[_Result] | None] = {}
+        self._run = run
         self._submit = submit
         self._remaining = iter(range(number))
         self._one_takes = threading.Lock()
@@ -139,17 +139,17 @@ class _SharedPlays(Generic[_Played]):
         if future is not None:
             future.add_done_callback(self._feed_on)
 
-    def _feed_on(self, plan: Future[_Played]) -> None:
+    def _feed_on(self, plan: Future[_Result]) -> None:
         # since 3.12 this runs with the lock of a broken pool held, which submitting would wait for
         if not isinstance(plan.exception(), BrokenProcessPool):
             with suppress(RuntimeError):  # the pool is shut down meanwhile
                 self.feed()
 
-    def outcome(self, place: int) -> _Played:
+    def outcome(self, place: int) -> _Result:
         """Return the outcome of one; while another process simulates it, those that are left are simulated here."""
         while not self._has_come(place) and (own_place := self._next_left()) is not None:
-            self.futures[own_place] = _played_here(self._play, own_place)
-        return _outcome(self.futures.get(place), partial(self._play, place))
+            self.futures[own_place] = _run_here(self._run, own_place)
+        return _outcome(self.futures.get(place), partial(self._run, place))
 
     def _next_left(self) -> int | None:
         with self._one_takes:
@@ -167,8 +167,8 @@ class _SharedPlays(Generic[_Played]):
 class _Batch(NamedTuple):
     """Simulations that were begun; ``surely``: they will be asked for."""
 
-    plays: Sequence[Callable[[], Any]]
-    shared_plays: _SharedPlays[Any]
+    runs: Sequence[Callable[[], Any]]
+    shared_runs: _SharedRuns[Any]
     surely: bool
 
 
@@ -187,10 +187,10 @@ class _OtherProcesses:
             context = multiprocessing.get_context("spawn")
             self._pool = self._open.enter_context(ProcessPoolExecutor(number, context, initializer=_set_up))
 
-    def submitter(self, play: Callable[[int], _Played]) -> Callable[[int], Future[_Played] | None]:
+    def submitter(self, run: Callable[[int], _Result]) -> Callable[[int], Future[_Result] | None]:
         """Return a function that has one of them simulate one of these; it returns ``None`` if the pool is broken."""
         work = Path(self._folder, f"{next(self._works)}.pickle")
-        work.write_bytes(pickle.dumps(play))
+        work.write_bytes(pickle.dumps(run))
         return partial(self._submit, work)
 
     def _submit(self, work: Path, place: int) -> Future[Any] | None:
@@ -239,31 +239,31 @@ def _end_with_parent() -> None:
 
 @lru_cache(maxsize=2)  # what is surely asked for later is simulated beside
 def _read(work: Path) -> Callable[[int], Any]:
-    play: Callable[[int], Any] = pickle.loads(work.read_bytes())
-    return play
+    run: Callable[[int], Any] = pickle.loads(work.read_bytes())
+    return run
 
 
 def _run(work: Path, number: int) -> Any:
     return _read(work)(number)
 
 
-def _played_here(play: Callable[[int], _Played], number: int) -> Future[_Played]:
+def _run_here(run: Callable[[int], _Result], number: int) -> Future[_Result]:
     """Simulate one; what it raises is raised when it is asked for, which is in order."""
-    future = Future[_Played]()
+    future = Future[_Result]()
     try:
-        future.set_result(play(number))
+        future.set_result(run(number))
     except Exception as error:
         future.set_exception(error)
     return future
 
 
-def _outcome(future: Future[_Played] | None, play: Callable[[], _Played]) -> _Played:
+def _outcome(future: Future[_Result] | None, run: Callable[[], _Result]) -> _Result:
     """Return the outcome of a simulation; it is simulated here if its process has ended."""
     try:
-        return play() if future is None else future.result()
+        return run() if future is None else future.result()
     except BrokenProcessPool:
-        return play()
+        return run()
 
 
-def _one_of(plays: Sequence[Callable[[], _Played]], number: int) -> _Played:
-    return plays[number]()
+def _one_of(runs: Sequence[Callable[[], _Result]], number: int) -> _Result:
+    return runs[number]()

@@ -10,15 +10,15 @@ from typing import Literal
 
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.scenario import Scenario
-from kstream_plan.planner.case import rebalances_until_ms
 from kstream_plan.planner.checked import check_invariants
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.plans import HandOver, Plan, PlayedSoFar, Promote
+from kstream_plan.planner.plan_request import rebalances_until_ms
+from kstream_plan.plans import HandOver, Plan, Promote, RunSoFar
 from kstream_plan.plans.plan import NOT_PLAYED, RATES_WOULD_TELL
 from kstream_plan.plans.simulated import more_may_follow
-from kstream_plan.simulation.new_ids import is_random, with_random_ids
 from kstream_plan.simulation.one_plan import design_of, plan
-from kstream_plan.simulation.outages import standing_still
+from kstream_plan.simulation.overlapping_restarts import standing_still
+from kstream_plan.simulation.random_ids import is_random, with_random_ids
 
 #: A pause is found to this many milliseconds.
 _TO_MS = 1_000
@@ -116,10 +116,10 @@ class SafePause:
         if pause.outcome == "unsafe" and all_restarts > pause.restarts:
             scenario = self._scenario(all_restarts, pause.pause_ms)
             with suppress(_TooMuchWorkError):
-                return scenario, self.play(scenario, 0, _Watch(self._rounds_left // 2, stops=False)), all_restarts
+                return scenario, self.simulate(scenario, 0, _Watch(self._rounds_left // 2, stops=False)), all_restarts
         number = max(pause.restarts, self._levels[0])
         scenario = self._scenario(number, pause.pause_ms)
-        return scenario, self.play(scenario, 0), number
+        return scenario, self.simulate(scenario, 0), number
 
     def _search_from(self, low_ms: int) -> FoundPause:
         pause_ms, restarts = low_ms, 0
@@ -198,7 +198,7 @@ class SafePause:
         scenario = self._scenario_of(number, length_ms, pause_ms)
         try:
             check = number == self._levels[-1]
-            restart_plan = self.play(scenario, draw, watch, check=check, closes_wait=closes_wait)
+            restart_plan = self.simulate(scenario, draw, watch, check=check, closes_wait=closes_wait)
         finally:
             self._rounds_left = watch.rounds_left
         safe = is_safe(restart_plan) and not watch.unsafe
@@ -225,7 +225,7 @@ class SafePause:
     def _scenario(self, number: int, pause_ms: int) -> Scenario:
         return self._scenario_of(number, self._lengths_ms[0], pause_ms)
 
-    def play(
+    def simulate(
         self,
         scenario: Scenario,
         draw: int,
@@ -256,7 +256,7 @@ class _Watch:
         """Whether restarts have turned out to be unsafe."""
         return self.reason is not None
 
-    def __call__(self, number: int, ended: bool, so_far: Callable[[], PlayedSoFar]) -> bool:
+    def __call__(self, number: int, ended: bool, so_far: Callable[[], RunSoFar]) -> bool:
         self.rounds_left -= not ended
         if self.rounds_left < 0:
             raise _TooMuchWorkError
@@ -266,7 +266,7 @@ class _Watch:
         return self.unsafe
 
 
-def _unsafe_so_far(so_far: PlayedSoFar) -> _Seen | None:
+def _unsafe_so_far(so_far: RunSoFar) -> _Seen | None:
     """Return what no round after these makes good: a cold start, or pauses of two instances at once."""
     stateful, index = so_far.group.stateful_flags, so_far.group.task_index
     steps = chain.from_iterable(rnd.single_steps for rnd in so_far.rounds)

@@ -12,7 +12,7 @@ from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
-from kstream_plan.planner.side_by_side import SideBySide
+from kstream_plan.planner.runner import Runner
 from kstream_plan.plans import Plan, Summary
 from kstream_plan.plans.simulated import Simulation, event_outcomes
 from kstream_plan.simulation import what_ifs as trials
@@ -28,9 +28,9 @@ from kstream_plan.simulation.draws import (
     usual_draws,
     work_of_one_ms,
 )
-from kstream_plan.simulation.new_ids import is_random, with_random_ids
 from kstream_plan.simulation.one_plan import plan_checked
-from kstream_plan.simulation.outages import outage_note
+from kstream_plan.simulation.overlapping_restarts import outage_note
+from kstream_plan.simulation.random_ids import is_random, with_random_ids
 
 #: If one simulation takes longer than that, few other settings are tried.
 _LONG_MS = 15_000
@@ -71,9 +71,9 @@ def simulate(
         outcomes = draw(snapshot, scenario, options, number=number) if random and number > 1 else ()
         all_draws = summarize_draws(outcomes) if outcomes else None
         result = with_random_ids(scenario, group, all_draws.shown if all_draws else 0)
-        play = partial(_simulate_with, snapshot, options, result)
+        plan_with = partial(_simulate_with, snapshot, options, result)
         if what_ifs and all_draws is not None:
-            side_by_side.begin(_tries(outcomes[all_draws.shown].summary, snapshot, play), surely=True)
+            side_by_side.begin(_tries(outcomes[all_draws.shown].summary, snapshot, plan_with), surely=True)
         begin = partial(plan_checked, snapshot, scenario=result, on_round=on_round, side_by_side=side_by_side)
         if ranges_of_shown and random and is_quick(snapshot, options):
             options = replace(options, long_ranges=True)
@@ -87,15 +87,15 @@ def simulate(
         )
         if not what_ifs:
             return simulation
-        return _with_what_ifs(simulation, snapshot, options, play, by_chance_ms(outcomes), side_by_side)
+        return _with_what_ifs(simulation, snapshot, options, plan_with, by_chance_ms(outcomes), side_by_side)
 
 
-def _tries(summary: Summary, snapshot: Snapshot, play: trials.Play) -> Sequence[trials.Try]:
+def _tries(summary: Summary, snapshot: Snapshot, plan_with: trials.PlanWith) -> Sequence[trials.Try]:
     """Return the other settings that will be tried of a plan with this summary, if groups of this kind have such."""
     group = snapshot.state.group
     if snapshot.group_protocol != "classic":
         return ()
-    return trials.tries(summary, snapshot.config, len(group.stateful), play, long=_is_long(snapshot))
+    return trials.tries(summary, snapshot.config, len(group.stateful), plan_with, long=_is_long(snapshot))
 
 
 def _is_long(snapshot: Snapshot) -> bool:
@@ -106,14 +106,14 @@ def _with_what_ifs(
     simulation: Simulation,
     snapshot: Snapshot,
     options: PlanOptions,
-    play: trials.Play,
+    plan_with: trials.PlanWith,
     chance_ms: int,
-    side_by_side: SideBySide,
+    side_by_side: Runner,
 ) -> Simulation:
     """Add what other settings lead to, as far as groups of this kind have such."""
     result = simulation.plan
     if result.is_of_workers:
-        return replace(simulation, what_ifs=trials.shorter_delays(result, play))
+        return replace(simulation, what_ifs=trials.shorter_delays(result, plan_with))
     if snapshot.group_protocol != "classic":
         return simulation
 
@@ -123,11 +123,11 @@ def _with_what_ifs(
     note = outage_note(result, simulation.scenario, play_other)
     if note is not None:
         result = replace(result, warnings=(note, *result.warnings))
-    what_ifs = trials.what_ifs(result, play, chance_ms, long=_is_long(snapshot), side_by_side=side_by_side)
-    return replace(simulation, plan=result, what_ifs=what_ifs, cure=trials.cure(result, play))
+    what_ifs = trials.what_ifs(result, plan_with, chance_ms, long=_is_long(snapshot), side_by_side=side_by_side)
+    return replace(simulation, plan=result, what_ifs=what_ifs, cure=trials.cure(result, plan_with))
 
 
 def _simulate_with(snapshot: Snapshot, options: PlanOptions, scenario: Scenario, config: AssignmentConfig) -> Plan:
     """Simulate it with other settings, and other outcomes if that does not take long."""
-    variant_options = replace(options.of_one_play(), ranges=options.ranges, long_ranges=False)
+    variant_options = replace(options.of_one_run(), ranges=options.ranges, long_ranges=False)
     return plan_checked(replace(snapshot, config=config), variant_options, scenario=scenario)

@@ -8,14 +8,14 @@ from typing import Any, TypeAlias
 
 from kstream_plan.model.connect_group import CONNECT_SETTINGS
 from kstream_plan.model.settings import RANGES, AssignmentConfig
-from kstream_plan.planner.side_by_side import SideBySide, in_turn
+from kstream_plan.planner.runner import Runner, sequential
 from kstream_plan.plans import CauseCode, Plan, Summary
 from kstream_plan.plans.simulated import WhatIf
 
 LEAST_INTERVAL_MS, _ = RANGES["probing_rebalance_interval_ms"]
 
 #: Simulates the same under other settings.
-Play: TypeAlias = Callable[[AssignmentConfig], Plan]
+PlanWith: TypeAlias = Callable[[AssignmentConfig], Plan]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,26 +25,28 @@ class Try:
     config: AssignmentConfig
     setting: str
     value: int
-    play: Play
+    plan_with: PlanWith
 
     def __call__(self) -> WhatIf:
         """Simulate it."""
-        return what_if(self.config, self.setting, self.value, self.play)
+        return what_if(self.config, self.setting, self.value, self.plan_with)
 
 
 def what_ifs(
-    plan: Plan, play: Play, by_chance_ms: int = 0, *, long: bool = False, side_by_side: SideBySide = in_turn
+    plan: Plan, plan_with: PlanWith, by_chance_ms: int = 0, *, long: bool = False, side_by_side: Runner = sequential
 ) -> tuple[WhatIf, ...]:
     """Simulate what :func:`tries` says, and return those that are shorter by more than chance alone may make it.
 
     ``by_chance_ms``: by how much draws differ.
     """
-    trials = side_by_side(tries(plan.summary, plan.config, len(plan.group.stateful), play, long=long))
+    trials = side_by_side(tries(plan.summary, plan.config, len(plan.group.stateful), plan_with, long=long))
     shorter_ms = plan.summary.duration_ms - by_chance_ms
     return tuple(trial for trial in trials if trial.verdict != "settled" or trial.duration_ms < shorter_ms)
 
 
-def tries(summary: Summary, config: AssignmentConfig, stateful_tasks: int, play: Play, *, long: bool) -> Sequence[Try]:
+def tries(
+    summary: Summary, config: AssignmentConfig, stateful_tasks: int, plan_with: PlanWith, *, long: bool
+) -> Sequence[Try]:
     """Return what usually makes a plan shorter: more warm-ups at once, up to all of them, and a shorter interval.
 
     ``long``: a simulation takes minutes; then only many warm-ups at once are tried, which take much less time to
@@ -60,25 +62,25 @@ def tries(summary: Summary, config: AssignmentConfig, stateful_tasks: int, play:
     fewer = [min(value, most_warmups) for value in warmups]
     return [
         *(
-            Try(config, "max_warmup_replicas", value, play)
+            Try(config, "max_warmup_replicas", value, plan_with)
             for value in sorted({*fewer, most_warmups})
             if value > config.max_warmup_replicas
         ),
         *(
-            Try(config, "probing_rebalance_interval_ms", value, play)
+            Try(config, "probing_rebalance_interval_ms", value, plan_with)
             for value in sorted(set(intervals))
             if LEAST_INTERVAL_MS <= value < interval_ms
         ),
     ]
 
 
-def shorter_delays(plan: Plan, play: Play) -> tuple[WhatIf, ...]:
+def shorter_delays(plan: Plan, plan_with: PlanWith) -> tuple[WhatIf, ...]:
     """Try a ``scheduled.rebalance.max.delay.ms`` of a minute, and none, in a Connect group; told is what helps."""
     delay_ms = plan.config.scheduled_rebalance_max_delay_ms or 0
     if plan.protocol == "eager" or not plan.summary.paused_task_ms:
         return ()
     trials = [
-        what_if(plan.config, "scheduled_rebalance_max_delay_ms", value, play)
+        what_if(plan.config, "scheduled_rebalance_max_delay_ms", value, plan_with)
         for value in (60_000, 0)
         if value < delay_ms
     ]
@@ -86,10 +88,10 @@ def shorter_delays(plan: Plan, play: Play) -> tuple[WhatIf, ...]:
     return tuple(trial for trial in trials if trial.verdict != "settled" or (trial.paused_task_ms or 0) < now_ms)
 
 
-def what_if(config: AssignmentConfig, setting: str, value: int, play: Play) -> WhatIf:
+def what_if(config: AssignmentConfig, setting: str, value: int, plan_with: PlanWith) -> WhatIf:
     """Simulate one other value of one setting."""
     changes: dict[str, Any] = {setting: value}
-    result = play(replace(config, **changes))
+    result = plan_with(replace(config, **changes))
     tells_ends = result.tells_ends
     least_ms, most_ms = result.ends("duration_ms")
     endless = result.may_be_endless("duration_ms")
@@ -113,11 +115,11 @@ def what_if(config: AssignmentConfig, setting: str, value: int, play: Play) -> W
     )
 
 
-def cure(plan: Plan, play: Play) -> WhatIf | None:
+def cure(plan: Plan, plan_with: PlanWith) -> WhatIf | None:
     """Return the first setting that makes a plan settle that does not, as simulated; ``None`` if none does."""
     if plan.verdict.kind == "settled":
         return None
-    trials = (what_if(plan.config, setting, value, play) for setting, value in remedies(plan))
+    trials = (what_if(plan.config, setting, value, plan_with) for setting, value in remedies(plan))
     return next((trial for trial in trials if trial.verdict == "settled"), None)
 
 

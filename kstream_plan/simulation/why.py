@@ -16,8 +16,8 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import HandOver, OfNoSingleTask, Plan, Promote, Role, Round, ThreadMove, Trigger
-from kstream_plan.plans.activity import events
 from kstream_plan.plans.balance import Load, instance_loads
+from kstream_plan.plans.rebalance_events import events
 from kstream_plan.plans.simulated import WhatIf
 from kstream_plan.plans.why_answers import (
     Balancing,
@@ -34,11 +34,11 @@ from kstream_plan.plans.why_answers import (
     WhyTask,
 )
 from kstream_plan.simulation.one_plan import plan_checked
-from kstream_plan.simulation.waiting import (
-    Stand,
+from kstream_plan.simulation.pending_movements import (
+    PlanMoment,
     handed_over_now,
+    moment_of,
     queued_tasks,
-    stand,
     waiting_copies,
 )
 from kstream_plan.simulation.what_ifs import cure, what_ifs
@@ -72,12 +72,12 @@ def why(
     result = plan_checked(snapshot, options, on_round=on_round)
     known_snapshot = replace(snapshot, decision=None, known_until_ms=0) if is_replay else snapshot
     rounds = 0 if snapshot.decision is not None else next((len(event.rounds) for event in events(result)), 0)
-    position = stand(result, known_snapshot, rounds, 0 if is_replay else _begins_ms(snapshot, options))
+    position = moment_of(result, known_snapshot, rounds, 0 if is_replay else _begins_ms(snapshot, options))
     handed_over = handed_over_now(position)
     copies = waiting_copies(position, handed_over)
     queued_ids = queued_tasks(position, handed_over)
 
-    def play(config: AssignmentConfig) -> Plan:
+    def plan_with(config: AssignmentConfig) -> Plan:
         other_options = replace(options, long_ranges=False, floor=False)
         return plan_checked(replace(snapshot, config=config), other_options, on_round=on_round)
 
@@ -90,10 +90,10 @@ def why(
         waiting=copies,
         queued=queued_ids,
         tried=other_settings,
-        sooner=_sooner(what_ifs(result, play, long=_is_long(result)))
+        sooner=_sooner(what_ifs(result, plan_with, long=_is_long(result)))
         if other_settings and is_waiting and settles
         else (),
-        cure=cure(result, play) if other_settings else None,
+        cure=cure(result, plan_with) if other_settings else None,
     )
     return Why(
         plan=result,
@@ -156,7 +156,7 @@ def _as_decided(plan: Plan, snapshot: Snapshot) -> bool:
     return by_instance(plan.rounds[0].decided if plan.rounds else plan.initial) == by_instance(decision.consumers)
 
 
-def _balance(position: Stand, probes: Probing) -> Balancing:
+def _balance(position: PlanMoment, probes: Probing) -> Balancing:
     plan = position.plan
     final_loads = instance_loads(plan.group, plan.final)
     uneven = Uneven(_spread(_stateful(position)), _spread([load.stateful for load in final_loads]))
@@ -187,18 +187,18 @@ def _spread(counts: Sequence[int]) -> int:
     return max(counts, default=0) - min(counts, default=0)
 
 
-def _stateful(position: Stand) -> list[int]:
+def _stateful(position: PlanMoment) -> list[int]:
     """Return how many stateful tasks each instance runs."""
     counts = Counter(position.owners.values())
     return [counts[instance] for instance in range(len(position.plan.group.instances))]
 
 
-def _loads(position: Stand) -> list[Load]:
+def _loads(position: PlanMoment) -> list[Load]:
     plan = position.plan
     return instance_loads(plan.group, plan.rounds[position.rounds - 1].assigned if position.rounds else plan.initial)
 
 
-def _last_start_ms(position: Stand) -> int:
+def _last_start_ms(position: PlanMoment) -> int:
     """Return when the last stateful task starts elsewhere."""
     starts = (rnd.at_ms for rnd in position.later_rounds if _starts(position.plan.group, rnd)[0])
     return max(starts, default=position.at_ms)
@@ -239,7 +239,7 @@ def _starts(group: Group, rnd: Round) -> tuple[int, int, int]:
     return state, stateless, threads
 
 
-def _task(position: Stand, task_id: WorkId, probes: Probing) -> TaskAnswer:
+def _task(position: PlanMoment, task_id: WorkId, probes: Probing) -> TaskAnswer:
     plan, group = position.plan, position.plan.group
     task = group.task_index[task_id]
     first = plan.rounds[position.rounds - 1].assigned if position.rounds else plan.initial
@@ -281,7 +281,7 @@ def _owner(group: Group, holdings: Sequence[Holding], task: int) -> int | None:
     )
 
 
-def _share(position: Stand, instance: int, task: int) -> Share:
+def _share(position: PlanMoment, instance: int, task: int) -> Share:
     """Return the stateful tasks of an instance, and those among them of the same subtopology as ``task``."""
     group = position.plan.group
     own_tasks = [own_task for own_task, owner in position.owners.items() if owner == instance]
@@ -291,7 +291,7 @@ def _share(position: Stand, instance: int, task: int) -> Share:
     return Share(group.instances[instance].process_id, len(own_tasks), len(due_tasks), *map(sum, kinds))
 
 
-def _due(position: Stand, instance: int) -> int:
+def _due(position: PlanMoment, instance: int) -> int:
     """Return how many stateful tasks an instance is to run."""
     tasks = position.plan.group.tasks
     return sum(tasks[task].stateful for task in position.plan.target.active[instance])
@@ -307,7 +307,7 @@ def _steps_of(plan: Plan, task_id: WorkId) -> Iterator[TaskStep]:
                     yield TaskStep(rnd.number, rnd.generation, at_ms, rnd.trigger, step)
 
 
-def _instance(position: Stand, process_id: str, probes: Probing) -> InstanceAnswer:
+def _instance(position: PlanMoment, process_id: str, probes: Probing) -> InstanceAnswer:
     plan, group = position.plan, position.plan.group
     instance = group.instance_index[process_id]
     load, stateful = _loads(position)[instance], _stateful(position)[instance]

@@ -19,7 +19,7 @@ from kstream_plan.cli import run
 from kstream_plan.documents.plan.files import read_plan_file
 from kstream_plan.documents.plan.simulation import simulation_json
 from kstream_plan.documents.plan.write import plan_json
-from kstream_plan.planner.what_else import LeastTime
+from kstream_plan.planner.ranges import FloorRun
 from kstream_plan.render.check.markdown import MARK
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import captured_scenarios, plan_cases, simulation_cases
@@ -476,7 +476,7 @@ def test_the_least_time_is_played_for_a_plan_that_is_saved(
     def never(_play: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(LeastTime, "__call__", never)
+    monkeypatch.setattr(FloorRun, "__call__", never)
     assert run(two_more) == 3
     assert answer() == saved
 

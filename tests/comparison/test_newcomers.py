@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.comparison.beside_history import said_and_happened
-from kstream_plan.comparison.said_and_happened import Recorded
+from kstream_plan.comparison.plan_and_history import said_and_happened
+from kstream_plan.comparison.prediction import Recorded
 from kstream_plan.documents.history import entries_of, outcome_of
 from kstream_plan.documents.plan import adds_up
 from kstream_plan.documents.plan.read import read_plans

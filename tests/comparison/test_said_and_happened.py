@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from kstream_plan.comparison.beside_history import said_and_happened
-from kstream_plan.comparison.said_and_happened import DifferenceCause, Likeness, Recorded
+from kstream_plan.comparison.plan_and_history import said_and_happened
+from kstream_plan.comparison.prediction import DifferenceCause, Likeness, Recorded
 from kstream_plan.model import Holding
 from kstream_plan.render.pages.happened import happened_page
 from kstream_plan.snapshots.leader_log.history import Entry

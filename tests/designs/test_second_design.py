@@ -20,7 +20,7 @@ from kstream_plan.model.scenario import Join, Leave, Return, Scenario, Stop
 from kstream_plan.planner.checked import plan_checked
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import plan
-from kstream_plan.plans import HandOver, MemberTurn, Phase, Plan, Revoke, Round, Trigger, Withhold
+from kstream_plan.plans import HandOver, MemberUpdate, Phase, Plan, Revoke, Round, Trigger, Withhold
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.plans.replay import replay
 from kstream_plan.render.answers import to_markdown as markdown
@@ -63,10 +63,10 @@ def test_members_take_over_one_by_one_on_their_own_timers() -> None:
     assert [step.task_id.name for step in rnd.steps if isinstance(step, Withhold)] == ["c", "f"]
     assert who_runs(rnd.decided, result.group) == {"m1": "ab", "m2": "de", "m3": "cf"}
     assert rnd.turns == (
-        MemberTurn(1_400, "m2", "m2", 3),
-        MemberTurn(2_100, "m3", "m3", 4),
-        MemberTurn(5_700, "m1", "m1", 5),
-        MemberTurn(7_100, "m3", "m3", 6),
+        MemberUpdate(1_400, "m2", "m2", 3),
+        MemberUpdate(2_100, "m3", "m3", 4),
+        MemberUpdate(5_700, "m1", "m1", 5),
+        MemberUpdate(7_100, "m3", "m3", 6),
     )
     assert _story(rnd) == ["1400 -f", "2100 +f", "5700 -c", "7100 +c"]
     assert rnd.phases == (Phase.CUT_OVER, Phase.SETTLED)

@@ -18,8 +18,8 @@ from kstream_plan.model import Instance, Rates, Snapshot
 from kstream_plan.model.scenario import Bounce, Event, Join, Leave, NewInstance, Return, Scenario, Stop
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Trigger
-from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
+from kstream_plan.simulation.random_ids import with_random_ids
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.benchmarks import random_cases as awkward_cases
@@ -215,7 +215,7 @@ def _planned_on(number: int, rng: random.Random) -> Case:
     """From where a plan was cut off, the decision known then; at times that decision is made again."""
     source = _reported if rng.random() < 0.5 else _events
     first = source(number, rng)
-    options = replace(first.options.of_one_play(), max_rounds=rng.randint(1, 6))
+    options = replace(first.options.of_one_run(), max_rounds=rng.randint(1, 6))
     result = plan(first.snapshot, options, scenario=first.scenario)
     snapshot = snapshot_from_row(end_snapshot(result), "end")
     return Case(snapshot, _varied_options(rng, replay=rng.random() < 0.5))

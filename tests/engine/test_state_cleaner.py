@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from kstream_plan.engine.state_cleaner import StateCleaner
 from kstream_plan.model import Copy
 from kstream_plan.model.starting_state import Cleaning
-from kstream_plan.planner import case
-from kstream_plan.planner.loop import Rehearsal, rehearse
+from kstream_plan.planner import plan_request
+from kstream_plan.planner.loop import RunResult, run_rounds
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
+from kstream_plan.simulation.random_ids import with_random_ids
 from kstream_plan.snapshots.leader_log.history import Entry
 from kstream_plan.snapshots.rows.times import parse_time
 from tests.helpers.engine_modes import engine_module
@@ -132,8 +132,10 @@ def _ms(time: str, entry: Entry) -> int:
 
 
 def test_a_plan_is_the_same_with_whatever_time_it_says_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    outcomes: list[Rehearsal] = []
-    monkeypatch.setattr(case, "rehearse", lambda *a, **k: outcomes.append(found := rehearse(*a, **k)) or found)
+    outcomes: list[RunResult] = []
+    monkeypatch.setattr(
+        plan_request, "run_rounds", lambda *a, **k: outcomes.append(found := run_rounds(*a, **k)) or found
+    )
     the_same = Counter[str]()
     for seed in range(16):
         snapshot, item = hard_case(seed)

@@ -29,8 +29,8 @@ from kstream_plan.documents.streams_config import load_streams_config
 from kstream_plan.model import Snapshot
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.render.answers import to_table as table
-from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
+from kstream_plan.simulation.random_ids import with_random_ids
 from kstream_plan.snapshots.broker.byte_reader import PayloadError
 from kstream_plan.snapshots.broker.topology_text import read_topology
 from kstream_plan.snapshots.connect_log.history import checked_row, read_connect_logs

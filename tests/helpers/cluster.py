@@ -42,18 +42,18 @@ class Cluster:
 
     def executor_at_work(self, item: int) -> int:
         """The process of an executor, as soon as it is at work."""
-        return waited_for(lambda: next((found for found in self.executors(item) if self.is_at_work(found)), None))
+        return pending_work(lambda: next((found for found in self.executors(item) if self.is_at_work(found)), None))
 
     def all_executors_ended(self) -> None:
         """Wait for those of the commands before."""
-        waited_for(lambda: None if self.executors(0) or self.executors(1) else True)
+        pending_work(lambda: None if self.executors(0) or self.executors(1) else True)
 
     def executors_so_far(self) -> int:
         """How many executors there ever were."""
         return len(list(self._folder.glob("work-*/app-*/*")))
 
 
-def waited_for(ask: Callable[[], T | None]) -> T:
+def pending_work(ask: Callable[[], T | None]) -> T:
     """What is answered at last."""
     deadline = time.monotonic() + _SECONDS
     while (answer := ask()) is None:
@@ -118,7 +118,7 @@ def _started(stack: ExitStack, log: Path, *arguments: str) -> subprocess.Popen[b
 
 def _said(log: Path, pattern: str) -> str:
     """What a process says at last."""
-    return waited_for(lambda: match[0] if (match := re.search(pattern, log.read_text(errors="replace"))) else None)
+    return pending_work(lambda: match[0] if (match := re.search(pattern, log.read_text(errors="replace"))) else None)
 
 
 def _children(process: int) -> list[int]:

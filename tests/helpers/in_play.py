@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from kstream_plan.assignors.laws import NEWEST
-from kstream_plan.designs.classic.group_in_play import Columns, DecidedRebalance, GroupInPlay, seats_of
+from kstream_plan.designs.classic.simulated_group import Columns, DecidedRebalance, SimulatedGroup, seats_of
 from kstream_plan.engine.state_cleaner import StateCleaner
 from kstream_plan.model import Assignment, GroupState, Holding, Rates, Target
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import seated
-from kstream_plan.plans.design import Lapse
+from kstream_plan.plans.design import Interval
 from kstream_plan.plans.restoring import Span
 from kstream_plan.plans.step_rows import StepMaker
 from kstream_plan.protocols import PROTOCOLS, Protocol
@@ -36,7 +36,7 @@ class Rebalanced:
         cleaner = StateCleaner(config.state_cleanup_delay_ms)
         standbys = seats_of(before.group, assignment)
         columns = Columns(before.group, None, config, cleaner, NEWEST, protocol, standbys=standbys)
-        self.in_play = GroupInPlay(columns, seated(before), {})
+        self.in_play = SimulatedGroup(columns, seated(before), {})
         maker = StepMaker(before.group, (None, config.acceptable_recovery_lag))
         self.decided: DecidedRebalance = self.in_play.adopt(maker, 0, assignment, times_alone=False)
 
@@ -53,6 +53,6 @@ class Rebalanced:
         self, from_ms: int, to_ms: int, *, tick: bool, rates: Rates | None = None, spans: Sequence[Span] = ()
     ) -> GroupState:
         """The group as the next rebalance finds it."""
-        lapse = Lapse(from_ms, to_ms, spans or (Span(rates or Rates(), to_ms - from_ms),))
-        after = self.in_play.go_on(lapse, tick=tick, at_probes=False)
+        interval = Interval(from_ms, to_ms, spans or (Span(rates or Rates(), to_ms - from_ms),))
+        after = self.in_play.go_on(interval, tick=tick, at_probes=False)
         return replace(after, copies=tuple(after.copies), holdings=tuple(after.holdings))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kstream_plan.assignors import ASSIGNORS
-from kstream_plan.designs.classic.coordinator import ClassicCoordinator, ClassicTurn
+from kstream_plan.designs.classic.coordinator import ClassicCoordinator, ClassicRebalance
 from kstream_plan.designs.classic.design import Classic
 from kstream_plan.model import Group, Holdings
 from kstream_plan.model.settings import AssignmentConfig
@@ -41,17 +41,17 @@ class _InObjects(ClassicCoordinator):
     draw: random.Random
     share: float
 
-    def _turn(self, *args: Any) -> ClassicTurn:
-        turn = super()._turn(*args)
+    def _rebalance(self, *args: Any) -> ClassicRebalance:
+        rebalance = super()._rebalance(*args)
         if self._times_alone or self.draw.random() >= self.share:
-            return turn
+            return rebalance
         return replace(
-            turn,
-            steps=(*turn.members, *turn.steps),
+            rebalance,
+            steps=(*rebalance.members, *rebalance.steps),
             members=(),
-            decided=made(turn.decided),
-            held=made(turn.held),
-            decided_of=tuple(turn.assignment.instances),
+            decided=made(rebalance.decided),
+            held=made(rebalance.held),
+            decided_of=tuple(rebalance.assignment.instances),
             balance=None,
         )
 

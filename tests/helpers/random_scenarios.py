@@ -39,8 +39,8 @@ from kstream_plan.model.settings import RACK_STRATEGIES, AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
 from kstream_plan.protocols import PROTOCOLS
-from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
+from kstream_plan.simulation.random_ids import with_random_ids
 from tests.helpers.memberships import settled
 from tests.helpers.random_broker_groups import connect_case, streams_case
 

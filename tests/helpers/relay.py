@@ -39,8 +39,8 @@ from kstream_plan.plans import (
     Trigger,
     Withhold,
 )
-from kstream_plan.plans.design import Ahead, Coordinator, Design, Due, Lapse, Played, Turn
-from kstream_plan.plans.membership import TakingIn, regrouped
+from kstream_plan.plans.design import Ahead, Coordinator, Design, FinishedRun, Interval, NextRebalance, Rebalance
+from kstream_plan.plans.membership import MembershipChange, regrouped
 
 BEAT_MS = 5_000
 
@@ -76,7 +76,7 @@ class Relay(Design):
     def coordinator(self, _config: AssignmentConfig) -> RelayCoordinator:
         return RelayCoordinator()
 
-    def assumptions(self, plan: Played) -> tuple[Note, ...]:
+    def assumptions(self, plan: FinishedRun) -> tuple[Note, ...]:
         return (Note("goes-on", "What was decided before is still to be done"),) if plan.goes_on else ()
 
 
@@ -88,15 +88,15 @@ class PatientRelay(Relay):
         return PatientCoordinator()
 
 
-class RelayCoordinator(Coordinator[Turn]):
+class RelayCoordinator(Coordinator[Rebalance]):
     waits_for_all = False
 
-    def last(self, state: GroupState) -> Turn | None:
+    def resume(self, state: GroupState) -> Rebalance | None:
         if not _wanted(state).items:
             return None
-        return self._turn(state, 0, _active(state.holdings), _wanted(state).items, ())
+        return self._rebalance(state, 0, _active(state.holdings), _wanted(state).items, ())
 
-    def take(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> Turn:
+    def rebalance(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> Rebalance:
         if trigger is Trigger.FOLLOW_UP:
             return self._members_turn(state, at_ms)
         held, wanted = _active(state.holdings), _dealt(state)
@@ -109,29 +109,29 @@ class RelayCoordinator(Coordinator[Turn]):
             elif owners[item] != to:
                 steps.append(Withhold(_name(state, item), _seat(state, owners[item]), _seat(state, to), _WHY))
         state = replace(state, memory=replace(_wanted(state), items=wanted))
-        return replace(self._turn(state, at_ms, held, wanted, steps), generation=state.generation + 1)
+        return replace(self._rebalance(state, at_ms, held, wanted, steps), generation=state.generation + 1)
 
-    def next(self, turn: Turn, ahead: Ahead) -> Due | None:
+    def next_rebalance(self, rebalance: Rebalance, ahead: Ahead) -> NextRebalance | None:
         rings = [
-            _ring(turn.state, member, turn.at_ms, ahead)
-            for member in range(len(turn.held))
-            if _to_do(turn.held, turn.decided, member)
+            _ring(rebalance.state, member, rebalance.at_ms, ahead)
+            for member in range(len(rebalance.held))
+            if _to_do(rebalance.held, rebalance.decided, member)
         ]
-        return Due(min(rings), Trigger.FOLLOW_UP) if rings else None
+        return NextRebalance(min(rings), Trigger.FOLLOW_UP) if rings else None
 
-    def later(self, turn: Turn, lapse: Lapse) -> GroupState:
-        if lapse.idle:
-            return turn.state
-        return replace(turn.state, generation=turn.generation, at_ms=turn.at_ms, holdings=turn.held)
+    def advance(self, rebalance: Rebalance, interval: Interval) -> GroupState:
+        if interval.idle:
+            return rebalance.state
+        return replace(rebalance.state, generation=rebalance.generation, at_ms=rebalance.at_ms, holdings=rebalance.held)
 
-    def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
+    def apply_change(self, state: GroupState, taking: MembershipChange) -> tuple[GroupState, Sequence[Step]]:
         event = taking.change.event
         if isinstance(event, Pin):
             pins = (*_wanted(state).pins, (event.item, event.process_id))
             state = replace(state, memory=replace(_wanted(state), pins=pins))
-        return super().take_in(state, taking)
+        return super().apply_change(state, taking)
 
-    def _members_turn(self, state: GroupState, at_ms: int) -> Turn:
+    def _members_turn(self, state: GroupState, at_ms: int) -> Rebalance:
         held, wanted = _active(state.holdings), _wanted(state).items
         now, then = _holdings(state, held), _holdings(state, wanted)
         member = next(m for m in range(len(held)) if _to_do(now, then, m) and (at_ms - _phase(state, m)) % BEAT_MS == 0)
@@ -142,20 +142,20 @@ class RelayCoordinator(Coordinator[Turn]):
         held[member] = tuple(sorted({*held[member], *come}.difference(gone)))
         steps = [Revoke(_name(state, item), seat, _WHY) for item in gone]
         steps += [HandOver(_name(state, item), None, seat, True, 0, _WHY) for item in come]
-        turn = self._turn(state, at_ms, held, wanted, steps)
-        return replace(turn, member=(seat.process_id, seat.consumer_id))
+        rebalance = self._rebalance(state, at_ms, held, wanted, steps)
+        return replace(rebalance, member=(seat.process_id, seat.consumer_id))
 
-    def _turn(
+    def _rebalance(
         self,
         state: GroupState,
         at_ms: int,
         held: Sequence[tuple[int, ...]],
         wanted: Sequence[tuple[int, ...]],
         steps: Sequence[Step],
-    ) -> Turn:
+    ) -> Rebalance:
         now, then = _holdings(state, held), _holdings(state, wanted)
         started = any(isinstance(step, HandOver) for step in steps)
-        return Turn(
+        return Rebalance(
             at_ms=at_ms,
             state=state,
             generation=state.generation,
@@ -168,27 +168,27 @@ class RelayCoordinator(Coordinator[Turn]):
 
 
 class PatientCoordinator(RelayCoordinator):
-    def take(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> Turn:
-        turn = super().take(state, at_ms, trigger, members)
+    def rebalance(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> Rebalance:
+        rebalance = super().rebalance(state, at_ms, trigger, members)
         names, leaving = state.group.consumer_ids, _wanted(state).leaving
         gone = frozenset(
-            name for name, held in zip(names, turn.held, strict=True) if name in leaving and not held.active
+            name for name, held in zip(names, rebalance.held, strict=True) if name in leaving and not held.active
         )
         if not gone:
-            return turn
+            return rebalance
         stay = [place for place, name in enumerate(names) if name not in gone]
         group = Group.of("relay", list(state.group.tasks), [state.group.instances[place] for place in stay])
-        smaller = regrouped(turn.state, group, gone, {}, at_ms, lambda _task, _from_ms, _to_ms: 0)
-        memory = replace(_wanted(turn.state), leaving=tuple(name for name in leaving if name not in gone))
+        smaller = regrouped(rebalance.state, group, gone, {}, at_ms, lambda _task, _from_ms, _to_ms: 0)
+        memory = replace(_wanted(rebalance.state), leaving=tuple(name for name in leaving if name not in gone))
         smaller = replace(smaller, memory=replace(memory, items=tuple(memory.items[place] for place in stay)))
-        held, wanted = ([tuple(item[place].active) for place in stay] for item in (turn.held, turn.decided))
+        held, wanted = ([tuple(item[place].active) for place in stay] for item in (rebalance.held, rebalance.decided))
         left = [MemberLeft(name, at_ms, Reason(ReasonCode.MEMBERSHIP)) for name in sorted(gone)]
-        after = self._turn(smaller, at_ms, held, wanted, (*turn.steps, *left))
-        return replace(after, generation=turn.generation, member=turn.member)
+        after = self._rebalance(smaller, at_ms, held, wanted, (*rebalance.steps, *left))
+        return replace(after, generation=rebalance.generation, member=rebalance.member)
 
-    def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
+    def apply_change(self, state: GroupState, taking: MembershipChange) -> tuple[GroupState, Sequence[Step]]:
         if not isinstance(taking.change.event, Leave):
-            return super().take_in(state, taking)
+            return super().apply_change(state, taking)
         leaving = (*_wanted(state).leaving, *taking.change.event.process_ids)
         return replace(state, memory=replace(_wanted(state), leaving=leaving)), ()
 

@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 from kstream_plan.cli.actions.variants import axes_of
 from kstream_plan.comparison.alternatives import Outcomes, beside_each_other
-from kstream_plan.comparison.beside_history import said_and_happened
-from kstream_plan.comparison.said_and_happened import Recorded, SaidAndHappened
+from kstream_plan.comparison.plan_and_history import said_and_happened
+from kstream_plan.comparison.prediction import Recorded, SaidAndHappened
 from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.fleet.figures import badness
 from kstream_plan.model import Group, Rates

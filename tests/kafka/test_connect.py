@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from kstream_plan import read_said_and_happened, to_json
-from kstream_plan.comparison.said_and_happened import Likeness
+from kstream_plan.comparison.prediction import Likeness
 from kstream_plan.documents.connect_config import load_connect_config
 from kstream_plan.model import Snapshot
 from kstream_plan.model.connect_group import ConnectGroup

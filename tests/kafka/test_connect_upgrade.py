@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kstream_plan.documents.connect_config import load_connect_config
-from kstream_plan.simulation.sessioned import to_sessioned
+from kstream_plan.simulation.connect_upgrade import to_sessioned
 from kstream_plan.snapshots.connect_log.history import ConnectEntry, checked_row, read_connect_logs
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers.real_cluster import Broker, until

@@ -14,7 +14,7 @@ import pytest
 from kstream_plan.errors import ClusterError
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.simulation.one_plan import plan_checked
-from kstream_plan.simulation.streams_twin import starting
+from kstream_plan.simulation.streams_equivalent import starting
 from kstream_plan.snapshots.broker.kafka_cluster import KafkaCluster
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers.real_cluster import Application, Broker, until

@@ -13,9 +13,9 @@ from kstream_plan.designs.classic.design import Classic
 from kstream_plan.model import Copy, Rates, TaskId
 from kstream_plan.model.snapshot import Stores
 from kstream_plan.planner import plan as planner
-from kstream_plan.planner.case import Case
-from kstream_plan.planner.loop import Rehearsal
+from kstream_plan.planner.loop import RunResult
 from kstream_plan.planner.options import PlanOptions
+from kstream_plan.planner.plan_request import PlanRequest
 from kstream_plan.plans import Plan
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.render.answers import page_of
@@ -73,17 +73,17 @@ def test_the_least_time_is_that_of_a_play_that_tells_its_steps(
     standbys: int, warmups: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     snapshot = scale_out(80, 6, 3, warmups, standbys=standbys)
-    case = Case.from_snapshot(snapshot, Classic(), PlanOptions())
-    alone = case.played_soonest()
+    case = PlanRequest.from_snapshot(snapshot, Classic(), PlanOptions())
+    alone = case.run_soonest()
     monkeypatch.setattr(Classic, "telling_times_alone", lambda self: self)
-    answer = case.played_soonest()
+    answer = case.run_soonest()
     assert any(rnd.steps for rnd in answer.rounds)
     assert not any(rnd.steps for rnd in alone.rounds)
     assert _apart_from_steps(alone) == _apart_from_steps(answer)
     assert alone.verdict == answer.verdict
 
 
-def _apart_from_steps(rehearsal: Rehearsal) -> list[Any]:
+def _apart_from_steps(rehearsal: RunResult) -> list[Any]:
     return [
         (rnd.at_ms, rnd.ends_ms, rnd.trigger, rnd.generation, rnd.probing_rebalance, rnd.balance)
         for rnd in rehearsal.rounds
@@ -121,7 +121,7 @@ def test_of_a_long_plan_that_nobody_waits_for_what_else_may_be_is_not_played(mon
     whole = plan_checked(snapshot)
     assert whole.summary.ranges
     assert plan_checked(snapshot, long_ranges=False) == whole, "it is no long one"
-    monkeypatch.setattr("kstream_plan.planner.what_else._MANY_STEPS", 100)
+    monkeypatch.setattr("kstream_plan.planner.ranges._MANY_STEPS", 100)
     result = plan_checked(snapshot, long_ranges=False, side_by_side=recorded)
     assert recorded.begun == recorded.asked
     assert len(recorded.asked) == 1, "the least time alone"
@@ -146,7 +146,7 @@ def test_of_a_long_plan_that_nobody_waits_for_what_else_may_be_is_not_played(mon
 def test_a_long_plan_does_not_say_that_no_other_outcome_starts_more_cold(
     stores: Stores | None, sentence: str, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kstream_plan.planner.what_else._MANY_STEPS", 100)
+    monkeypatch.setattr("kstream_plan.planner.ranges._MANY_STEPS", 100)
     snapshot = replace(scale_out(80, 6, 3, 1, standbys=1), stores=stores)
     page = page_of(plan_checked(snapshot, long_ranges=False))
     assert sentence in " ".join(page.sentences)

@@ -40,8 +40,8 @@ from kstream_plan.plans import Plan
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import Standard, Status
 from kstream_plan.policy.limits import Limit, Policy
-from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
+from kstream_plan.simulation.random_ids import with_random_ids
 from kstream_plan.simulation.safe_pause import is_safe
 from kstream_plan.snapshots.leader_log.history import checked_rows
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row

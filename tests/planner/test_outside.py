@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kstream_plan.model import Rates
 from kstream_plan.model.scenario import ProduceRate, RestoreRate
-from kstream_plan.planner.outside_events import OutsideEvents
+from kstream_plan.planner.external_events import ExternalEvents
 from kstream_plan.plans import Outage
 from tests.helpers.relay import group_of
 
@@ -16,7 +16,7 @@ def test_looking_ahead_changes_nothing() -> None:
         RestoreRate(at_ms=9_000, per_second=30.0),
     )
     group, outages = group_of(m1="a", m2="b").state.group, (Outage("m2", 1_000, 4_000),)
-    outside = OutsideEvents(group, Rates(restore_per_instance=10.0), (), outages, paces)
+    outside = ExternalEvents(group, Rates(restore_per_instance=10.0), (), outages, paces)
     answers = [
         (
             span.elapsed_ms,

@@ -11,7 +11,7 @@ from kstream_plan import plans
 from kstream_plan.engine.cycle_detection import Probes
 from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Holding, Rates, Snapshot, Task, starting_state
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.planner import lead, scenario_as_noticed
+from kstream_plan.planner import leader_settings, membership_timeline
 from kstream_plan.planner.digest import input_digest
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.plans import HandOver, Phase, Trigger
@@ -48,7 +48,7 @@ def test_options_may_be_given_together_or_one_by_one() -> None:
 
 
 def test_every_option_may_be_given_on_its_own() -> None:
-    modules = starting_state, lead, scenario_as_noticed, plans
+    modules = starting_state, leader_settings, membership_timeline, plans
     names = {name: value for module in modules for name, value in vars(module).items()}
     assert get_type_hints(PlanKeywords, localns=names) == get_type_hints(PlanOptions, localns=names)
 

@@ -17,7 +17,7 @@ from kstream_plan.assignors.balanced import assign as balanced
 from kstream_plan.assignors.balanced.task_costs import prospects
 from kstream_plan.designs.classic import coordinator
 from kstream_plan.designs.classic import design as planner
-from kstream_plan.designs.classic.group_in_play import GroupInPlay
+from kstream_plan.designs.classic.simulated_group import SimulatedGroup
 from kstream_plan.model import Group, GroupState, Holding, Rates, Snapshot
 from kstream_plan.model.scenario import ConfigChange, Scenario
 from kstream_plan.model.settings import AssignmentConfig
@@ -113,7 +113,7 @@ class _FreshBalance:
         return balance_of(self._group, by_consumer)
 
 
-class _Reloaded(GroupInPlay):
+class _Reloaded(SimulatedGroup):
     """Loads its columns anew of what was reported, before every decision."""
 
     def go_on(self, *given: Any, **named: Any) -> GroupState:
@@ -137,7 +137,7 @@ def _carried_on_and_anew(snapshot: Snapshot, **options: Any) -> tuple[Plan, Plan
     }
     with (
         mock.patch.object(planner, "ASSIGNORS", every),
-        mock.patch.object(coordinator, "GroupInPlay", _Reloaded),
+        mock.patch.object(coordinator, "SimulatedGroup", _Reloaded),
         mock.patch.object(loop, "RunningBalance", _FreshBalance),
     ):
         return carried_on, plan(snapshot, **options)
@@ -189,15 +189,15 @@ def test_carrying_on_gives_the_same_where_many_stateless_tasks_go_back_and_forth
 @given(snapshot=snapshots(), rates=rates)
 def test_what_is_unsettled_is_what_the_copies_say(snapshot: Snapshot, rates: Rates) -> None:
     looked_at = []
-    go_on = GroupInPlay.go_on
+    go_on = SimulatedGroup.go_on
 
-    def checked(in_play: GroupInPlay, *given: Any, **named: Any) -> GroupState:
+    def checked(in_play: SimulatedGroup, *given: Any, **named: Any) -> GroupState:
         after = go_on(in_play, *given, **named)
         looked_at.append(after)
         assert in_play.columns.copies.unsettled() == replace(after).unsettled
         return after
 
-    with mock.patch.object(GroupInPlay, "go_on", checked):
+    with mock.patch.object(SimulatedGroup, "go_on", checked):
         result = plan(replace(snapshot, rates=rates), max_rounds=20, floor=False, ranges=False)
     assert len(looked_at) >= max(len(result.rounds) - 1, 0)
 

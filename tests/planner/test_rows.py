@@ -17,17 +17,17 @@ from kstream_plan.model.scenario import Leave, Scenario
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Outage, Pauses, Plan, Role
-from kstream_plan.plans.activity import events
 from kstream_plan.plans.holdings_log import HoldingsLog
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.plans.invariants.made_of_steps import made_of_steps
 from kstream_plan.plans.pauses import pauses_of
+from kstream_plan.plans.rebalance_events import events
 from kstream_plan.plans.replay import Outcome
 from kstream_plan.plans.running_counts import running
 from kstream_plan.plans.simulated import event_outcomes
 from kstream_plan.render.answers import to_markdown as markdown
 from kstream_plan.render.answers import to_table as table
-from kstream_plan.simulation.new_ids import with_random_ids
+from kstream_plan.simulation.random_ids import with_random_ids
 from tests.helpers.counted_roles import counted
 from tests.helpers.in_rows import InObjects
 from tests.helpers.random_scenarios import hard_case, random_case

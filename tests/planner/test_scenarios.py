@@ -15,11 +15,11 @@ from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.errors import ConfigError, ScenarioError
 from kstream_plan.model import UNKNOWN, Rates, Snapshot
-from kstream_plan.planner.lead import NextLeader
+from kstream_plan.planner.leader_settings import NextLeader
 from kstream_plan.plans import Demote, MemberJoined, MemberLeft, Place, Plan, Reason, ReasonCode, Revoke, Trigger
-from kstream_plan.plans.activity import membership
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.plans.membership import Arrival, DiskCopy, left_of
+from kstream_plan.plans.rebalance_events import membership
 from kstream_plan.plans.result import result_of
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import Standard, Status
@@ -27,8 +27,8 @@ from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.policy.rules import RULES, MeasuredPlan
 from kstream_plan.render.answers import page_of
 from kstream_plan.simulation.alternatives import alternative
-from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
+from kstream_plan.simulation.random_ids import with_random_ids
 from tests.helpers import captured, captured_scenarios, memberships
 
 MEMBERSHIP, THREAD_STOPPED = Reason(ReasonCode.MEMBERSHIP), Reason(ReasonCode.THREAD_STOPPED)

@@ -6,7 +6,7 @@ import pytest
 
 from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.plans import Plan, Reason, ReasonCode, Trigger
-from kstream_plan.plans.activity import events
+from kstream_plan.plans.rebalance_events import events
 from kstream_plan.plans.step_indices import STEP_KINDS
 from kstream_plan.plans.steps import (
     InstanceLeaving,

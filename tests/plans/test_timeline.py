@@ -12,8 +12,8 @@ from hypothesis import given
 from kstream_plan.model import Rates, Snapshot
 from kstream_plan.model.scenario import Join, Return, Scenario, Stop
 from kstream_plan.plans import HandOver, Plan, Promote, Role
-from kstream_plan.plans.levels import Level, level_at, summed
 from kstream_plan.plans.loads import after_each_round, at_first
+from kstream_plan.plans.series import Level, level_at, summed
 from kstream_plan.plans.timeline import TaskRole, timeline
 from kstream_plan.simulation.one_plan import plan, plan_checked
 from tests.helpers import learner_cases, plan_cases, report_cases, simulation_cases

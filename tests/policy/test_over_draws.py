@@ -19,8 +19,8 @@ from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import CheckedPlan, Finding, Standard, Status
 from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.policy.rules import RULES, Kind
-from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
+from kstream_plan.simulation.random_ids import with_random_ids
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
 from tests.helpers import captured_scenarios, check_cases

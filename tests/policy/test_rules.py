@@ -22,8 +22,8 @@ from kstream_plan.policy.limits import LimitValue
 from kstream_plan.policy.rules import GUARDS, RULES, Kind, MeasuredPlan, Measurement, Offence
 from kstream_plan.policy.rules.measuring import UNKNOWN
 from kstream_plan.protocols import PROTOCOLS
-from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
+from kstream_plan.simulation.random_ids import with_random_ids
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import captured_scenarios, one_standby, plan_cases, strategies, target_cases
 from tests.helpers.random_scenarios import random_case

@@ -15,7 +15,7 @@ from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Bounce, Join, NewInstance, Scenario, Stop
 from kstream_plan.model.snapshot import Stores
 from kstream_plan.model.starting_state import Cleaning
-from kstream_plan.planner.what_else import other_outcomes
+from kstream_plan.planner.ranges import other_outcomes
 from kstream_plan.plans import HandOver, Plan, Promote
 from kstream_plan.plans.longest_pause import PAUSE_RULES, whole
 from kstream_plan.plans.result import result_of
@@ -25,8 +25,8 @@ from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.render.answers import page_of, to_table
 from kstream_plan.simulation.bounces import Bounces, bounce
 from kstream_plan.simulation.drain import Drain, drain
-from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import case_of, plan_checked
+from kstream_plan.simulation.random_ids import with_random_ids
 from kstream_plan.simulation.simulate import simulate
 from tests.helpers.random_groups import TAKEN, Given, random_group
 

@@ -15,8 +15,8 @@ from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.note_codes import MEMORY_UNSETTLED
 from kstream_plan.render.answers import page_of
 from kstream_plan.simulation.drain import drain
-from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
+from kstream_plan.simulation.random_ids import with_random_ids
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.designs.streams import playing
+from kstream_plan.designs.streams import simulation
 from kstream_plan.designs.streams.beats import Beats
 from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.model import Consumer, Instance, Rates, Snapshot
@@ -22,15 +22,15 @@ from kstream_plan.model.scenario import Join, Leave, Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import seated
 from kstream_plan.planner.assumptions import input_behind
+from kstream_plan.planner.external_events import ExternalEvents
+from kstream_plan.planner.membership_timeline import timeline
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.planner.outside_events import OutsideEvents
-from kstream_plan.planner.scenario_as_noticed import timeline
 from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.membership import Disk, disk_of
 from kstream_plan.plans.plan import figure_of
 from kstream_plan.plans.restoring import Restoring, Span
-from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.simulation.random_ids import with_random_ids
 from kstream_plan.snapshots.metrics.measurements import Measurements
 from kstream_plan.snapshots.metrics.overlay import with_measured_lags
 from kstream_plan.snapshots.metrics.scrapes import read_scrapes
@@ -161,7 +161,7 @@ class TestBacklog:
     ) -> None:
         """What nobody processed until the session ended is written by whoever takes over then."""
         state = seated(captured_scenarios.before("scale-out-standbys").state)
-        outside = OutsideEvents(state.group, Rates(produce_per_task=rate))
+        outside = ExternalEvents(state.group, Rates(produce_per_task=rate))
 
         def disk_after(elapsed_ms: int) -> Disk:
             spans = [Span(outside.rates, elapsed_ms, frozenset([0]))]
@@ -326,6 +326,6 @@ def test_whenever_members_of_a_streams_group_speak_pauses_are_in_the_range(
         ) -> dict[str, Beats]:
             return {member_id: Beats(phase_ms=source.randrange(interval_ms)) for member_id in member_ids}
 
-        monkeypatch.setattr(playing, "spread_beats", spread)
-        paused = plan_checked(snapshot, options.of_one_play(), scenario=scenario).summary.max_paused_task
+        monkeypatch.setattr(simulation, "spread_beats", spread)
+        paused = plan_checked(snapshot, options.of_one_run(), scenario=scenario).summary.max_paused_task
         assert low_ms - 100 <= (0 if paused is None else paused.ms) <= high_ms + 100

@@ -35,11 +35,11 @@ from kstream_plan.plans.caught_up_evidence import Fact
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED
 from kstream_plan.render.answers import to_json
 from kstream_plan.simulation import safe_pause
-from kstream_plan.simulation.bounces import Bounces, PlayedWay, bounce, ways_of
-from kstream_plan.simulation.new_ids import with_random_ids
+from kstream_plan.simulation.bounces import Bounces, SimulatedWay, bounce, ways_of
 from kstream_plan.simulation.one_plan import plan
-from kstream_plan.simulation.outages import standing_still
+from kstream_plan.simulation.overlapping_restarts import standing_still
 from kstream_plan.simulation.processes import processors
+from kstream_plan.simulation.random_ids import with_random_ids
 from kstream_plan.simulation.safe_pause import FoundPause, SafePause, is_safe
 from tests.helpers import captured_scenarios
 from tests.helpers.memberships import settled
@@ -81,13 +81,13 @@ def _group(instances: int, tasks: int, standbys: bool, zones: int = 0) -> Snapsh
 BOUNCED = int(os.environ.get("KSTREAM_PLAN_BOUNCED", "10"))
 
 
-def _again(snapshot: Snapshot, played_way: PlayedWay, restart_ms: int, pause_ms: int) -> Plan:
+def _again(snapshot: Snapshot, played_way: SimulatedWay, restart_ms: int, pause_ms: int) -> Plan:
     config = replace(snapshot.config, **dict(played_way.way.settings))  # type: ignore[arg-type]
     scenario = with_random_ids(played_way.way.scenario(restart_ms, pause_ms), snapshot.state.group, 0)
     return plan(replace(snapshot, config=config), scenario=scenario, floor=False, proofs="none")
 
 
-def _is_safe_at_every_end(snapshot: Snapshot, played_way: PlayedWay, restart_ms: int, pause_ms: int) -> bool:
+def _is_safe_at_every_end(snapshot: Snapshot, played_way: SimulatedWay, restart_ms: int, pause_ms: int) -> bool:
     """Tell whether all restarts are safe, whatever comes of what nobody knows."""
     config = replace(snapshot.config, **dict(played_way.way.settings))  # type: ignore[arg-type]
     search = SafePause(
@@ -101,14 +101,14 @@ def _is_safe_at_every_end(snapshot: Snapshot, played_way: PlayedWay, restart_ms:
     return search.is_safe(len(snapshot.state.group.instances), pause_ms)
 
 
-def _is_least(snapshot: Snapshot, played_way: PlayedWay, restart_ms: int) -> bool:
+def _is_least(snapshot: Snapshot, played_way: SimulatedWay, restart_ms: int) -> bool:
     """Tell whether the pause is safe when it is played whole, and one second less is not."""
     shorter_ms = played_way.pause_ms - 1_000
     safe = is_safe(_again(snapshot, played_way, restart_ms, played_way.pause_ms))
     return safe and (shorter_ms < 0 or not is_safe(_again(snapshot, played_way, restart_ms, shorter_ms)))
 
 
-def _of(found: Bounces, name: str) -> PlayedWay:
+def _of(found: Bounces, name: str) -> SimulatedWay:
     return next(item for item in found.ways if item.way.name == name)
 
 
@@ -159,7 +159,7 @@ def test_a_start_that_nothing_proves_counts_on_either_side_of_the_time_out(seed:
     """A static member that is back in time starts nothing; one that is not leaves its tasks to what may be behind."""
     given_group = random_group(random.Random(seed))
     found = bounce(given_group.snapshot, 44_000, given_group.options, instances=[given_group.busiest])
-    options, unproven = replace(given_group.options, closes_wait=False).of_one_play(), 0
+    options, unproven = replace(given_group.options, closes_wait=False).of_one_run(), 0
     ways = [way for way in found.ways if way.safe_pause.outcome == "safe" and not way.way.settings]
     for item in ways:
         counted = {(start.task_id, start.process_id) for start in item.unproven}
@@ -398,7 +398,7 @@ def _no_events(_number: int, _restart_ms: int, _pause_ms: int) -> Scenario:
 
 def test_a_pause_is_not_safe_where_other_outcomes_were_not_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
     given = random_group(random.Random(19))  # other outcomes have cold starts
-    monkeypatch.setattr("kstream_plan.planner.what_else._MANY_STEPS", -1)
+    monkeypatch.setattr("kstream_plan.planner.ranges._MANY_STEPS", -1)
     options = replace(given.options, long_ranges=False)
     found = bounce(given.snapshot, 40_000, options)
     for way in found.ways:

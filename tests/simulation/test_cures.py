@@ -11,8 +11,8 @@ import pytest
 from kstream_plan.documents.policy_file import read_policy
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Join, NewInstance, Scenario
-from kstream_plan.planner.side_by_side import Ends
-from kstream_plan.planner.what_else import OtherPlay
+from kstream_plan.planner.ranges import VariantRun
+from kstream_plan.planner.runner import Ends
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import CheckedPlan, Standard, Status
@@ -86,17 +86,17 @@ def test_what_more_warm_ups_cannot_reach_is_not_played(rule: str) -> None:
 def test_how_else_a_long_plan_comes_out_is_played_only_of_what_may_cure(monkeypatch: pytest.MonkeyPatch) -> None:
     snapshot, ends = scale_out(80, 6, 3, 1, standbys=1), 0
     checked = check_plan(plan(snapshot), Standard(read_policy(_SHORT, "p"), check_cases.NOW))
-    again = OtherPlay.__call__
+    again = VariantRun.__call__
 
     def counted(*asked: Any) -> Ends:
         nonlocal ends
         ends += 1
         return again(*asked)
 
-    monkeypatch.setattr(OtherPlay, "__call__", counted)
+    monkeypatch.setattr(VariantRun, "__call__", counted)
     standard = Standard(read_policy(_SHORT, "p"), check_cases.NOW)
     whole, of_whole, ends = cures(checked, snapshot, standard), ends, 0
-    monkeypatch.setattr("kstream_plan.planner.what_else._MANY_STEPS", 10)
+    monkeypatch.setattr("kstream_plan.planner.ranges._MANY_STEPS", 10)
     assert cures(checked, snapshot, standard) == whole
     assert [finding.cure for finding in whole.findings if finding.rule == "max_duration"] != [None]
     assert 0 < ends < of_whole

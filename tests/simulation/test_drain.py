@@ -472,9 +472,9 @@ def test_a_plan_counts_on_no_measured_rate_either(rates: Rates, most: int | None
 def test_it_is_played_without_measured_rates_only_where_somebody_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else no task moves before its copy has caught up, and every draw of a scale-out would take twice as long."""
     plans = []
-    module = sys.modules["kstream_plan.planner.case"]
-    rehearse = module.rehearse
-    monkeypatch.setattr(module, "rehearse", lambda *args, **given: plans.append(1) or rehearse(*args, **given))
+    module = sys.modules["kstream_plan.planner.plan_request"]
+    run_rounds = module.run_rounds
+    monkeypatch.setattr(module, "run_rounds", lambda *args, **given: plans.append(1) or run_rounds(*args, **given))
 
     def plays(rates: Rates, event: Join | Stop) -> int:
         plans.clear()

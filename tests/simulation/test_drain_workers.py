@@ -31,8 +31,8 @@ from kstream_plan.simulation.drain_workers import (
     _worse,
     drain_workers,
 )
-from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.simulation.random_ids import with_random_ids
 from kstream_plan.snapshots.rows.times import parse_time
 from tests.helpers.connect_rows import even, row, snapshot
 from tests.helpers.schemas import validator

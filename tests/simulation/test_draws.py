@@ -20,18 +20,18 @@ from kstream_plan.errors import ScenarioError, UsageError
 from kstream_plan.model import Group, Instance, Note, Rates, is_uuid
 from kstream_plan.model.scenario import Join, NewInstance, Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.planner import what_else
+from kstream_plan.planner import ranges
 from kstream_plan.planner.options import PlanOptions
+from kstream_plan.plans.interruptions import Stops
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED
 from kstream_plan.plans.result import result_of
 from kstream_plan.plans.simulated import Figures, Range, Simulation
-from kstream_plan.plans.stops import Stops
 from kstream_plan.policy.rules.over_draws import measure_rules
 from kstream_plan.render.answers import page_of
 from kstream_plan.simulation import draws, processes
 from kstream_plan.simulation.instance_names import process_id_of
-from kstream_plan.simulation.new_ids import is_random, with_random_ids
 from kstream_plan.simulation.one_plan import plan
+from kstream_plan.simulation.random_ids import is_random, with_random_ids
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
 from tests.benchmarks.whole_plan import scale_out as settled_and_joined
@@ -170,7 +170,7 @@ def test_the_least_time_is_never_more_than_another_draw_or_end_takes(amid_a_migr
 def test_any_number_of_processes_gives_the_same() -> None:
     before = captured_scenarios.before("scale-out")
     alone = draws.draws(before, TWO_MORE, number=6)
-    with processes.SideBySide(2) as side_by_side:
+    with processes.Runner(2) as side_by_side:
         assert draws.draws(before, TWO_MORE, number=6, side_by_side=side_by_side) == alone
 
 
@@ -230,7 +230,7 @@ def test_a_draw_that_is_interrupted_is_not_waited_for() -> None:
 
 def test_what_a_killed_process_should_have_played_is_played_here() -> None:
     plays = [partial(_killed_elsewhere, number) for number in range(3)]
-    with processes.SideBySide(2) as side_by_side:
+    with processes.Runner(2) as side_by_side:
         side_by_side.begin(plays[1:2])
         assert side_by_side(plays) == [0, 1, 2]
 
@@ -249,7 +249,7 @@ class _ByProcess:
 
 
 def test_what_was_begun_is_not_played_again_and_ends_if_nobody_wants_it() -> None:
-    with processes.SideBySide(3) as side_by_side:
+    with processes.Runner(3) as side_by_side:
         side_by_side.begin([_ByProcess(0, waits=True), _ByProcess(1)])
         [begun, other] = side_by_side([_ByProcess(1), _ByProcess(2)])
         assert side_by_side([_ByProcess(1)]) == [begun]
@@ -258,14 +258,14 @@ def test_what_was_begun_is_not_played_again_and_ends_if_nobody_wants_it() -> Non
 
 
 def test_so_many_are_begun_that_this_process_may_play_as_well() -> None:
-    with processes.SideBySide(2) as side_by_side:
+    with processes.Runner(2) as side_by_side:
         side_by_side.begin([_ByProcess(0), _ByProcess(1)])
         [begun, here] = side_by_side([_ByProcess(0), _ByProcess(1)])
         assert here == os.getpid() != begun
 
 
 def test_one_process_begins_with_nothing() -> None:
-    with processes.SideBySide(1) as side_by_side:
+    with processes.Runner(1) as side_by_side:
         side_by_side.begin([_ByProcess(0, waits=True)])
         assert side_by_side([_ByProcess(1)]) == [os.getpid()]
 
@@ -346,7 +346,7 @@ def test_a_plan_says_where_others_of_its_draws_were_not_played_to_either_end() -
 
 
 def test_what_else_may_come_of_the_shown_draw_is_played_where_plays_are_quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(what_else, "_MANY_STEPS", 0)
+    monkeypatch.setattr(ranges, "_MANY_STEPS", 0)
     before = settled_and_joined(tasks=60, instances=7, joining=0, max_warmup_replicas=2, standbys=1)
     before = replace(before, stores="persistent")
     result = partial(simulate, before, TWO_MORE, number_of_draws=4, what_ifs=False, long_ranges=False)

@@ -13,7 +13,7 @@ from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.model import Rates
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.answers import to_table as simulation_table
-from kstream_plan.simulation.outages import OUTAGE
+from kstream_plan.simulation.overlapping_restarts import OUTAGE
 from kstream_plan.simulation.simulate import simulate
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers.recorded_events import BY_NAME, before

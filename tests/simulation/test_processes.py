@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from kstream_plan.simulation.processes import SideBySide, in_processes
+from kstream_plan.simulation.processes import Runner, in_processes
 
 
 def _goes_on(folder: str) -> None:
@@ -26,7 +26,7 @@ def _goes_on(folder: str) -> None:
 
 def test_what_was_begun_ends_with_the_context_whatever_it_makes_of_a_termination(tmp_path: Path) -> None:
     others = set(multiprocessing.active_children())
-    with SideBySide(2) as side_by_side:
+    with Runner(2) as side_by_side:
         side_by_side.begin([partial(_goes_on, str(tmp_path))])
         deadline = time.monotonic() + 60
         while not (tmp_path / "begun").exists() and time.monotonic() < deadline:
@@ -42,7 +42,7 @@ from functools import partial
 from multiprocessing import util
 
 from kstream_plan.cli import signals
-from kstream_plan.simulation.processes import SideBySide
+from kstream_plan.simulation.processes import Runner
 
 def started(path, words, inherited, start=util.spawnv_passfds, end=getattr(os, sys.argv[1])):
     pid = start(path, words, inherited)
@@ -54,7 +54,7 @@ if __name__ == "__main__":
     os.setpgrp()
     util.spawnv_passfds = started
     signals.take_over()
-    with SideBySide(3) as side_by_side:
+    with Runner(3) as side_by_side:
         side_by_side.begin([partial(len, b" " * 1_000_000), partial(time.sleep, 60)])
         time.sleep(60)
 """
@@ -110,14 +110,14 @@ def _waits_elsewhere(seconds: float) -> float:
 
 
 def test_what_was_begun_in_vain_is_not_waited_for() -> None:
-    with SideBySide(2) as side_by_side:
+    with Runner(2) as side_by_side:
         side_by_side.begin([partial(_waits_elsewhere, 600.0)])
         assert side_by_side([partial(_waits_elsewhere, 0.0), partial(_waits_elsewhere, 0.1)]) == [0.0, 0.1]
 
 
 def test_what_is_surely_asked_for_later_is_not_in_the_way() -> None:
     surely = [partial(_waits_elsewhere, 0.2), partial(_waits_elsewhere, 0.3)]
-    with SideBySide(2) as side_by_side:
+    with Runner(2) as side_by_side:
         side_by_side.begin(surely, surely=True)
         [other] = side_by_side([_by_whom_alone])
         assert (other, side_by_side([*surely, *surely])) == (os.getpid(), [0.2, 0.3, 0.2, 0.3])
@@ -129,7 +129,7 @@ def test_what_is_surely_asked_for_later_goes_on_beside_what_was_begun_in_vain(
     asked: list[Callable[[], float]],
 ) -> None:
     surely = [partial(_slowly_by_whom, number) for number in range(4)]
-    with SideBySide(3) as side_by_side:
+    with Runner(3) as side_by_side:
         side_by_side.begin(surely, surely=True)
         side_by_side.begin([partial(_waits_elsewhere, 600.0)])
         assert side_by_side(asked) == [0.0] * len(asked)
@@ -193,7 +193,7 @@ import os, signal, sys, time
 from functools import partial
 from multiprocessing import spawn, util
 
-from kstream_plan.simulation.processes import SideBySide, in_processes
+from kstream_plan.simulation.processes import Runner, in_processes
 
 def started(path, words, inherited, start=util.spawnv_passfds):
     pid = start(path, words, inherited)
@@ -213,7 +213,7 @@ if __name__ == "__main__":
     util.spawnv_passfds, spawn.get_preparation_data = started, told
     play = partial(length, b" " * 1_000_000)
     plays = [partial(play, 0), partial(play, 1)]
-    with SideBySide(2) as side_by_side:
+    with Runner(2) as side_by_side:
         side_by_side.begin(plays)
         print(side_by_side(plays), list(in_processes(play, 2, 2)))
 """

@@ -17,7 +17,7 @@ from kstream_plan.plans.simulated import Range
 from kstream_plan.render.answers import to_json, to_markdown, to_table
 from kstream_plan.render.page import as_sentence
 from kstream_plan.render.pages.sessioned import sessioned_page
-from kstream_plan.simulation.sessioned import SessionedUpgrade, UpgradeFigures, to_sessioned
+from kstream_plan.simulation.connect_upgrade import SessionedUpgrade, UpgradeFigures, to_sessioned
 from tests.helpers import captured_scenarios
 from tests.helpers.connect_rows import even, snapshot
 from tests.helpers.schemas import validator

@@ -14,7 +14,7 @@ from kstream_plan.plans.simulated import Range
 from kstream_plan.render.answers import to_json, to_markdown, to_table
 from kstream_plan.render.page import as_sentence
 from kstream_plan.render.pages.switch import switch_page
-from kstream_plan.simulation.switch import Switch, switch, with_given
+from kstream_plan.simulation.streams_migration import Switch, switch, with_given
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import captured_scenarios
 from tests.helpers.goldens import assert_golden

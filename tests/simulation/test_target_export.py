@@ -25,8 +25,8 @@ from kstream_plan.render.answers import to_json, to_markdown
 from kstream_plan.render.pages.check_target import check_target_page
 from kstream_plan.render.pages.export_target import export_target_page
 from kstream_plan.render.text.numbers import utc
-from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.simulation.random_ids import with_random_ids
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
 from kstream_plan.simulation.target_check import check_target_file

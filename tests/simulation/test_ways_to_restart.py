@@ -16,7 +16,7 @@ from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, Unprove
 from kstream_plan.plans.simulated import Range
 from kstream_plan.simulation.bounces import (
     Bounces,
-    PlayedWay,
+    SimulatedWay,
     Way,
     _probes_of_a_surge,
     _worth_sharing,
@@ -184,7 +184,7 @@ def test_what_is_unknown_of_copies_is_told_together_where_it_is_the_same(played:
     assert replace(found, process_ids=()).reasons == (doubt,)
 
 
-def _safe(played_way: PlayedWay, **changes: Any) -> PlayedWay:
+def _safe(played_way: SimulatedWay, **changes: Any) -> SimulatedWay:
     safe = FoundPause(outcome="safe", pause_ms=1_000, restarts=2)
     return replace(played_way, safe_pause=safe, unproven=(), still_at_once=Range(0, 0, 0), **changes)
 
@@ -205,7 +205,7 @@ def test_a_way_is_safe_if_its_pause_is_and_nothing_is_proven_cold_or_has_to_be_p
 def test_what_is_likely_decides_between_no_and_unknown(played: Bounces) -> None:
     way = _safe(played.as_it_is, takes_proof=True)
 
-    def answer(played_way: PlayedWay, *doubts: Note) -> tuple[bool, Answer | None]:
+    def answer(played_way: SimulatedWay, *doubts: Note) -> tuple[bool, Answer | None]:
         found = replace(played, ways=(played_way, *played.ways[1:]), doubts=doubts)
         return played_way.is_likely_unsafe, found.answer
 

@@ -21,15 +21,15 @@ def split(
     state: GroupState,
     instances: Holdings,
     previous: tuple[GroupState, Assignment] | None,
-    told_otherwise: Collection[int] | None = None,
+    changed_reporters: Collection[int] | None = None,
     laws: Laws = NEWEST,
 ) -> Holdings:
     """Split what each instance was given over its consumers.
 
     An instance's split depends on nothing but what it was given and what its consumers reported about that; where
     neither has changed since ``previous``, or everybody reported what it was given then (:func:`_stays`), its split is
-    taken from there. ``told_otherwise``: the instances of which consumers have reported other tasks since, where that
-    is known; how far behind is all the same to those who get back what they have. ``laws``: what the release that runs
+    taken from there. ``changed_reporters``: the instances whose consumers have reported other tasks since, where that is
+    known; how far behind is all the same to those who get back what they have. ``laws``: what the release that runs
     does otherwise than the newest.
 
     Returns:
@@ -47,13 +47,13 @@ def split(
             Holdings.of(group, decision.instances),
             Holdings.of(group, decision.consumers),
         )
-        if told_otherwise is None:
-            told_otherwise = _told_otherwise(state, previous_state, instances.stateful)
+        if changed_reporters is None:
+            changed_reporters = _changed_reporters(state, previous_state, instances.stateful)
         stateful = _split_again(
             state,
             owned,
             instances.stateful,
-            told_otherwise,
+            changed_reporters,
             previous_instances.stateful,
             previous_consumers.stateful,
             laws,
@@ -73,10 +73,10 @@ def _loads(group: Group, consumers: Sequence[Holding], laws: Laws) -> Numbers:
     return loads
 
 
-def _told_otherwise(state: GroupState, previous_state: GroupState, instances: Sequence[Holding]) -> set[int]:
+def _changed_reporters(state: GroupState, previous_state: GroupState, instances: Sequence[Holding]) -> set[int]:
     """Return the instances of which something else is reported of a task that they are given."""
     changed_instances = set[int]()
-    for task, reporting_instances in state.told_otherwise_since(previous_state).items():
+    for task, reporting_instances in state.reports_changed_since(previous_state).items():
         for instance in reporting_instances:
             if instance not in changed_instances and any(times_in(role, task) for role in instances[instance]):
                 changed_instances.add(instance)
@@ -87,7 +87,7 @@ def _split_again(
     state: GroupState,
     owned: Sequence[Holding],
     instances: Sequence[Holding],
-    told_otherwise: Collection[int],
+    changed_reporters: Collection[int],
     previous_instances: Sequence[Holding],
     previous_consumers: Sequence[Holding],
     laws: Laws,
@@ -96,7 +96,7 @@ def _split_again(
     group = state.group
     given_otherwise = {i for i in unlike(instances, previous_instances) if instances[i] != previous_instances[i]}
     consumers = list(previous_consumers)
-    for i in sorted(given_otherwise.union(told_otherwise)):
+    for i in sorted(given_otherwise.union(changed_reporters)):
         if i not in given_otherwise and _stays(state, owned, i, instances[i], previous_consumers):
             continue
         shares = _split_one(state, owned, i, instances[i], laws)

@@ -111,7 +111,7 @@ def _render(arguments: SimulatesSnapshots, request: OutputRequest, item: Played,
 def _designs_beside_each_other(
     paths: Sequence[str], arguments: SimulatesSnapshots, scenario_of: ScenarioOf
 ) -> ExitCode:
-    """Play what happens by every design, and show one table; return the exit code."""
+    """Simulate what happens by every design, and show one table; return the exit code."""
     for name in _OF_ONE:
         if getattr(arguments if name == "out_format" else arguments.command_line, name):
             message = f"{option_of(name)} is for a simulation by one design"

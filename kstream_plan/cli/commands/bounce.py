@@ -30,7 +30,7 @@ from kstream_plan.model import Snapshot
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import moment
 from kstream_plan.render.text.escape import printable
-from kstream_plan.simulation.bounces import Bounces, PlayedWay
+from kstream_plan.simulation.bounces import Bounces, SimulatedWay
 from kstream_plan.simulation.bounces import bounce as bounces_of
 from kstream_plan.simulation.processes import processors
 
@@ -119,7 +119,7 @@ def _deliver(groups: Sequence[Bounces], options: BounceOptions) -> None:
         write_stdout(answers_text(groups, sources, options.output))
 
 
-def _scenario_text(best: PlayedWay) -> str:
+def _scenario_text(best: SimulatedWay) -> str:
     """Return the scenario file of a way."""
     settings = "".join(
         f", with {kafka_name(name)}={value} (simulate --set {kafka_name(name)}={moment(value)})"

@@ -22,10 +22,10 @@ from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.comparison.changes import Comparison
 from kstream_plan.comparison.diff import compare
-from kstream_plan.comparison.said_and_happened import SaidAndHappened
+from kstream_plan.comparison.prediction import SaidAndHappened
 from kstream_plan.comparison.sides import Pair
 from kstream_plan.documents.history import read_stretches
-from kstream_plan.documents.said_and_happened import read_said_and_happened
+from kstream_plan.documents.prediction import read_said_and_happened
 from kstream_plan.documents.two_sides import DiffInput, read_pairs
 from kstream_plan.errors import UsageError
 from kstream_plan.plans import Plan

@@ -151,7 +151,7 @@ def _drain(snapshot: Snapshot, options: DrainOptions, progress: Report, *, is_pl
             told_now = True
 
         def report(rounds: int, tasks: int, movements: int) -> None:
-            (report_wait if told_now else report_soon)(rounds, tasks, movements)  # only waiting is played to its end
+            (report_wait if told_now else report_soon)(rounds, tasks, movements)  # only waiting is simulated to its end
 
         return drain_study(
             snapshot, options.instances, options.plan_options, leave=options.leave, on_round=report, on_now=on_now

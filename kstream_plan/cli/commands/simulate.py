@@ -1,4 +1,4 @@
-"""``simulate``: a scenario file played on a group."""
+"""``simulate``: a scenario file simulated on a group."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def simulate(options: SimulateOptions) -> None:
 
 
 def _snapshots(options: SimulateOptions) -> list[str]:
-    """Return what the scenario is played on."""
+    """Return what the scenario is simulated on."""
     if options.paths:
         return options.paths
     file = options.scenario

@@ -139,8 +139,8 @@ def _bounces(group_snapshots: Sequence[Snapshot], options: UpgradeOptions) -> tu
 
 def _migrations(group_snapshots: Sequence[Snapshot], options: UpgradeOptions, progress: Report) -> list[str]:
     """Return what the way of each group to the streams protocol, or of each Connect group to sessioned, comes to."""
-    from kstream_plan.simulation.sessioned import to_sessioned  # noqa: PLC0415 - only here
-    from kstream_plan.simulation.switch import switch, with_given  # noqa: PLC0415 - only here
+    from kstream_plan.simulation.connect_upgrade import to_sessioned  # noqa: PLC0415 - only here
+    from kstream_plan.simulation.streams_migration import switch, with_given  # noqa: PLC0415 - only here
 
     add = 2 if options.add is None else options.add
     restart_ms = shared.USUAL_RESTART_MS if options.restart is None else options.restart

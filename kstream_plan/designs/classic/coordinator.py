@@ -14,9 +14,9 @@ from kstream_plan.assignors import Assignor
 from kstream_plan.assignors.high_availability.assign import target_of
 from kstream_plan.assignors.target_now import NO_TARGET, TargetNow
 from kstream_plan.designs.classic import uncertainty
-from kstream_plan.designs.classic.group_in_play import Columns, GroupInPlay, seats_of
+from kstream_plan.designs.classic.caught_up_estimate import CaughtUpEstimate, silent_copies
 from kstream_plan.designs.classic.next_rebalance import LATE_MS, TYPICAL, RebalanceTiming, next_rebalance, probe_ms
-from kstream_plan.designs.classic.readiness import Readiness, silent_copies
+from kstream_plan.designs.classic.simulated_group import Columns, SimulatedGroup, seats_of
 from kstream_plan.designs.classic.stuck_or_cyclic import cause, repeated
 from kstream_plan.engine.cycle_detection import Probes
 from kstream_plan.engine.state_cleaner import StateCleaner
@@ -33,7 +33,7 @@ from kstream_plan.model import (
 )
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.model.starting_state import Beginning
+from kstream_plan.model.starting_state import KnownHistory
 from kstream_plan.plans import (
     Phase,
     StatelessChanges,
@@ -42,15 +42,15 @@ from kstream_plan.plans import (
     Trigger,
     Verdict,
 )
-from kstream_plan.plans.design import Ahead, Coordinator, Due, Ending, Lapse, Turn
-from kstream_plan.plans.membership import TakingIn
+from kstream_plan.plans.design import Ahead, Conclusion, Coordinator, Interval, NextRebalance, Rebalance
+from kstream_plan.plans.membership import MembershipChange
 from kstream_plan.plans.step_rows import StepMaker
 from kstream_plan.protocols import Protocol
 from kstream_plan.protocols.transition import Transition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClassicTurn(Turn):
+class ClassicRebalance(Rebalance):
     """A rebalance: what the assignor decided, and what the protocol makes of it."""
 
     trigger: Trigger | None
@@ -58,7 +58,7 @@ class ClassicTurn(Turn):
     transition: Transition
 
 
-class ClassicCoordinator(Coordinator[ClassicTurn]):
+class ClassicCoordinator(Coordinator[ClassicRebalance]):
     """Coordinates one group by an assignor and a rebalance protocol, in the engine's columns."""
 
     def __init__(
@@ -83,13 +83,13 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         self._config = config
         self._cleaner = StateCleaner(config.state_cleanup_delay_ms)
         self._timing = timing
-        self._in_play: GroupInPlay | None = None
+        self._in_play: SimulatedGroup | None = None
         self._probes = Probes()
         self._no_follow_up_ms = 0  # when the last rebalance came that was no follow-up
         self._maker: StepMaker | None = None
         self._previous: tuple[GroupState, Assignment] | None = None
         self._stateless: StatelessSteps | None = None
-        #: stateful task → the consumer that the last assignment revoked it from, for a group not in play
+        #: stateful task → the consumer that the last assignment revoked it from, for a group not in simulation
         self._revoked_by: Mapping[int, int] = {}
         self._notes: tuple[Note, ...] | None = None
         self._short: set[int] = set()
@@ -97,24 +97,26 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         self._deletions: set[int] = set()
         self._late: set[int] = set()
         self._ready: set[int] = set()
-        self._beginning: Beginning | None = None
+        self._beginning: KnownHistory | None = None
         self._known_decision: KnownDecision | None = None
-        self._readiness: Readiness | None = None
+        self._readiness: CaughtUpEstimate | None = None
 
-    def last(self, state: GroupState) -> ClassicTurn | None:
+    def resume(self, state: GroupState) -> ClassicRebalance | None:
         """Return the known decision of the group, and what the members hold since."""
         beginning = state.memory
-        if not isinstance(beginning, Beginning) or beginning.decision is None:
+        if not isinstance(beginning, KnownHistory) or beginning.decision is None:
             return None
         known_decision = beginning.decision
         state_at_decision = replace(state, memory=None, generation=known_decision.generation - 1)
         self._begin(beginning)
-        turn = self._turn(state_at_decision, state.at_ms, None, (), _assignment(state_at_decision, known_decision))
+        rebalance = self._rebalance(
+            state_at_decision, state.at_ms, None, (), _assignment(state_at_decision, known_decision)
+        )
         self._stateless = None  # whose decision it was is unknown
         self._beginning, self._known_decision = beginning, known_decision
-        return turn
+        return rebalance
 
-    def under_way(self, state: GroupState) -> Iterable[tuple[int, int]]:
+    def restoring_copies(self, state: GroupState) -> Iterable[tuple[int, int]]:
         """Return the copies, as (task, instance), that members hold and that are not caught up."""
         limit = self._config.acceptable_recovery_lag
         return (
@@ -124,41 +126,43 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             if copy.consumer is not None and not is_caught_up(copy.remaining, limit)
         )
 
-    def until_now(self, state: GroupState, lapse: Lapse) -> GroupState:
+    def advance_to_now(self, state: GroupState, interval: Interval) -> GroupState:
         """Advance copies that were reported before now to now, where no decision is known."""
         beginning = state.memory
-        if not isinstance(beginning, Beginning):
+        if not isinstance(beginning, KnownHistory):
             return state
         self._begin(beginning)
         reported_state = replace(state, memory=None)
-        rates = lapse.spans[0].rates
-        self._readiness = Readiness(beginning, lapse.from_ms, lapse.to_ms, self._config, rates)
-        if lapse.to_ms <= lapse.from_ms:
+        rates = interval.spans[0].rates
+        self._readiness = CaughtUpEstimate(beginning, interval.from_ms, interval.to_ms, self._config, rates)
+        if interval.to_ms <= interval.from_ms:
             return replace(reported_state, copies=silent_copies(reported_state, self._readiness, rates))
         aged_state = self._columns_of(reported_state, None).go_on(
-            lapse, tick=False, at_probes=False, readiness=self._readiness
+            interval, tick=False, at_probes=False, readiness=self._readiness
         )
         return replace(aged_state, copies=tuple(aged_state.copies))
 
-    def take(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> ClassicTurn:
+    def rebalance(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> ClassicRebalance:
         """Rebalance: decide, and withhold what its owner has to give up first."""
         target = self._target._replace(now_ms=self._target.now_ms + at_ms)
         by_engine = self._assign.by_engine
         assignment = None if by_engine else self._assign(state, self._config, self._previous, target=target)
-        return self._turn(state, at_ms, trigger, members, assignment)
+        return self._rebalance(state, at_ms, trigger, members, assignment)
 
-    def changes_nothing(self, turn: ClassicTurn) -> bool:
+    def changes_nothing(self, rebalance: ClassicRebalance) -> bool:
         """Tell whether what is held is what is decided: standbys, warm-ups and temporary standbys counted alike."""
 
         def flat(holding: Holding) -> tuple[tuple[int, ...], list[int]]:
             return holding.active, sorted(holding.standby + holding.warmup + holding.temporary)
 
-        return not turn.probing_rebalance and all(
+        return not rebalance.probing_rebalance and all(
             current_holding == decided_holding or flat(current_holding) == flat(decided_holding)
-            for current_holding, decided_holding in zip(turn.state.holdings, turn.assignment.consumers, strict=True)
+            for current_holding, decided_holding in zip(
+                rebalance.state.holdings, rebalance.assignment.consumers, strict=True
+            )
         )
 
-    def took(self, turn: ClassicTurn) -> None:
+    def on_recorded(self, rebalance: ClassicRebalance) -> None:
         """Record what the notes at the end tell of this decision."""
         if self._times_alone:
             return
@@ -166,37 +170,39 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         races, deletions = self._in_play.left_to_chance_now()
         self._deletions |= deletions
         if self._previous is None:
-            self._short |= {task for task, _ in turn.assignment.short_standbys}
+            self._short |= {task for task, _ in rebalance.assignment.short_standbys}
         if self._notes is None:
-            self._notes = turn.assignment.notes
-            tuple(turn.state.copies)  # which are looked at when the plan is made
+            self._notes = rebalance.assignment.notes
+            tuple(rebalance.state.copies)  # which are looked at when the plan is made
         else:
             self._races |= races
 
-    def next(self, turn: ClassicTurn, _ahead: Ahead) -> Due | None:
+    def next_rebalance(self, rebalance: ClassicRebalance, _ahead: Ahead) -> NextRebalance | None:
         """Return when the follow-up or the probing rebalance comes (page ``plans``, clock)."""
         known_decision, self._known_decision = self._known_decision, None
-        return next_rebalance(turn, turn.transition, known_decision, self._config, self._timing)
+        return next_rebalance(rebalance, rebalance.transition, known_decision, self._config, self._timing)
 
-    def later(self, turn: ClassicTurn, lapse: Lapse) -> GroupState:
+    def advance(self, rebalance: ClassicRebalance, interval: Interval) -> GroupState:
         """Let copies catch up and fall behind, and members report what they then have."""
         assert self._in_play is not None
         beginning, self._beginning = self._beginning, None
         readiness = None
         if beginning is not None:
-            rates = lapse.spans[0].rates
-            readiness = self._readiness = Readiness(beginning, lapse.from_ms, lapse.to_ms, self._config, rates)
-        if lapse.paced:
+            rates = interval.spans[0].rates
+            readiness = self._readiness = CaughtUpEstimate(
+                beginning, interval.from_ms, interval.to_ms, self._config, rates
+            )
+        if interval.paced:
             self._probes = Probes()
-        tick, at_probes = self._is_tick(turn, lapse), self._timing.at_probes
-        if not (lapse.idle or self._times_alone):
-            self._doubt_late(turn, lapse)
-        next_state = self._in_play.go_on(lapse, tick=tick, at_probes=at_probes, readiness=readiness)
-        if turn.trigger is not None and not lapse.idle:
-            self._previous = turn.state, turn.assignment
+        tick, at_probes = self._is_tick(rebalance, interval), self._timing.at_probes
+        if not (interval.idle or self._times_alone):
+            self._doubt_late(rebalance, interval)
+        next_state = self._in_play.go_on(interval, tick=tick, at_probes=at_probes, readiness=readiness)
+        if rebalance.trigger is not None and not interval.idle:
+            self._previous = rebalance.state, rebalance.assignment
         return next_state
 
-    def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
+    def apply_change(self, state: GroupState, taking: MembershipChange) -> tuple[GroupState, Sequence[Step]]:
         """Apply joins, leaves and changed settings; drop what was cached of the group before."""
         if taking.config.release != self._config.release:  # that of the leader now
             assign, protocol = self._of_group
@@ -214,61 +220,61 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         index = {consumer_id: consumer for consumer, consumer_id in enumerate(group.consumer_ids)}
         owners = {task: old.consumer_ids[consumer] for task, consumer in self._revoked_by.items()}
         self._revoked_by = {task: index[owner_id] for task, owner_id in owners.items() if owner_id in index}
-        return super().take_in(state, taking)
+        return super().apply_change(state, taking)
 
-    def repeats(self, turn: ClassicTurn) -> Verdict | None:
+    def detect_cycle(self, rebalance: ClassicRebalance) -> Verdict | None:
         """Compare a probing rebalance, or one with another cause, with those before.
 
         A follow-up is compared, too, once follow-ups have come for a whole probing interval: they may never end.
         """
-        if turn.trigger is not Trigger.FOLLOW_UP:
-            self._no_follow_up_ms = turn.at_ms
-        elif turn.at_ms - self._no_follow_up_ms < probe_ms(turn, self._config):
+        if rebalance.trigger is not Trigger.FOLLOW_UP:
+            self._no_follow_up_ms = rebalance.at_ms
+        elif rebalance.at_ms - self._no_follow_up_ms < probe_ms(rebalance, self._config):
             return None
-        if _is_settled(turn.assignment, turn.transition):
+        if _is_settled(rebalance.assignment, rebalance.transition):
             return None
         assert self._in_play is not None
         period = self._in_play.probe(self._probes)
-        return None if period is None else repeated(turn.state, turn.assignment, turn.trigger, period)
+        return None if period is None else repeated(rebalance.state, rebalance.assignment, rebalance.trigger, period)
 
-    def waited_for(self, turn: ClassicTurn) -> tuple[WorkId, ...]:
+    def pending_work(self, rebalance: ClassicRebalance) -> tuple[WorkId, ...]:
         """Return the tasks on their way, in task order."""
-        tasks = sorted(turn.assignment.movements.tasks)
-        return tuple(turn.state.group.tasks[task].task_id for task in tasks)
+        tasks = sorted(rebalance.assignment.movements.tasks)
+        return tuple(rebalance.state.group.tasks[task].task_id for task in tasks)
 
-    def ended(self, turn: ClassicTurn, verdict: Verdict, rates: Rates) -> Ending:
+    def conclude(self, rebalance: ClassicRebalance, verdict: Verdict, rates: Rates) -> Conclusion:
         """Name the copy that is waited for, and what is missing or left to chance."""
         self._remember()
         if verdict.kind != "settled":
-            verdict = replace(verdict, cause=cause(turn.state, turn.assignment, rates, self._config))
+            verdict = replace(verdict, cause=cause(rebalance.state, rebalance.assignment, rates, self._config))
         if self._notes is None:
-            self._short |= {task for task, _ in turn.assignment.short_standbys}
-        return Ending(
+            self._short |= {task for task, _ in rebalance.assignment.short_standbys}
+        return Conclusion(
             verdict,
-            _shortages(turn.state.group, self._short)
-            + turn.assignment.warnings
-            + uncertainty.notes(turn.state, self._races, self._deletions, self._late, self._ready),
+            _shortages(rebalance.state.group, self._short)
+            + rebalance.assignment.warnings
+            + uncertainty.notes(rebalance.state, self._races, self._deletions, self._late, self._ready),
             self._notes or (),
             () if self._readiness is None else tuple(doubt for _, doubt in sorted(self._readiness.doubts.items())),
             tuple(sorted(self._cleaner.otherwise)),
         )
 
-    def _is_tick(self, turn: ClassicTurn, lapse: Lapse) -> bool:
+    def _is_tick(self, rebalance: ClassicRebalance, interval: Interval) -> bool:
         """Tell whether every copy is caught up by the end of a time if no restore rate says otherwise."""
-        long = lapse.to_ms - lapse.from_ms >= probe_ms(turn, self._config)
-        too_soon = lapse.more_changes and self._timing.ready_last
-        follows_up = turn.transition.follow_up and not lapse.idle
+        long = interval.to_ms - interval.from_ms >= probe_ms(rebalance, self._config)
+        too_soon = interval.more_changes and self._timing.ready_last
+        follows_up = rebalance.transition.follow_up and not interval.idle
         return self._timing.assume_caught_up or (long and not follows_up and not too_soon)
 
-    def _doubt_late(self, turn: ClassicTurn, lapse: Lapse) -> None:
+    def _doubt_late(self, rebalance: ClassicRebalance, interval: Interval) -> None:
         """Record the tasks that are caught up if the follow-up comes late."""
-        rates, transition = lapse.spans[0].rates, turn.transition
-        if rates.any_restore and transition.follow_up and len(transition.disturbed) == len(turn.held):
+        rates, transition = interval.spans[0].rates, rebalance.transition
+        if rates.any_restore and transition.follow_up and len(transition.disturbed) == len(rebalance.held):
             limit = self._config.acceptable_recovery_lag
-            self._late |= uncertainty.caught_up_if_late(turn.state, turn.steps, limit, rates, LATE_MS)
+            self._late |= uncertainty.caught_up_if_late(rebalance.state, rebalance.steps, limit, rates, LATE_MS)
 
-    def _columns_of(self, state: GroupState, assignment: Assignment | None) -> GroupInPlay:
-        """Return the group in play at a state, for the engine's decision or for another one."""
+    def _columns_of(self, state: GroupState, assignment: Assignment | None) -> SimulatedGroup:
+        """Return the group in simulation at a state, for the engine's decision or for another one."""
         in_play, group, by_engine = self._in_play, state.group, self._assign.by_engine and assignment is None
         standbys = 1 if assignment is None else seats_of(group, assignment)
         if in_play is not None and in_play.state is state:
@@ -280,7 +286,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         columns = Columns(
             group, target, self._config, self._cleaner, self._assign.laws, self._protocol, standbys=standbys
         )
-        self._in_play = GroupInPlay(columns, state, self._revoked_by)
+        self._in_play = SimulatedGroup(columns, state, self._revoked_by)
         return self._in_play
 
     def _leave(self) -> None:
@@ -291,13 +297,13 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             self._in_play = None
 
     def _remember(self) -> None:
-        """Remember what was left to chance while the group was in play."""
+        """Remember what was left to chance while the group was in simulation."""
         if self._in_play is not None and not self._times_alone:
             deletions, ready = self._in_play.left_to_chance()
             self._deletions |= deletions
             self._ready |= ready
 
-    def _begin(self, beginning: Beginning) -> None:
+    def _begin(self, beginning: KnownHistory) -> None:
         self._cleaner = StateCleaner(
             self._config.state_cleanup_delay_ms,
             beginning.started_ms,
@@ -306,15 +312,15 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             beginning.in_memory,
         )
 
-    def _turn(
+    def _rebalance(
         self,
         state: GroupState,
         at_ms: int,
         trigger: Trigger | None,
         members: tuple[Step, ...],
         assignment: Assignment | None,
-    ) -> ClassicTurn:
-        """Return the turn of a decision; ``assignment``: one that another assignor than the engine made."""
+    ) -> ClassicRebalance:
+        """Return the rebalance of a decision; ``assignment``: one that another assignor than the engine made."""
         in_play, limit = self._columns_of(state, assignment), self._config.acceptable_recovery_lag
         if self._maker is None or self._maker.group is not state.group or self._maker.limits[1] != limit:
             self._maker = StepMaker(state.group, (None, limit))
@@ -329,7 +335,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         stateless = self._stateless_changes(state, assignment, transition, first=len(members))
         members = () if self._times_alone else members
         probes = assignment.probing_rebalance
-        return ClassicTurn(
+        return ClassicRebalance(
             at_ms=at_ms,
             state=state,
             generation=state.generation + 1,

@@ -21,7 +21,7 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import seated
 from kstream_plan.model.times import duration, duration_span, utc
 from kstream_plan.plans import HandOver, LowerBounds, MemberLeft, Trigger, probes_after_ms
-from kstream_plan.plans.design import Design, Played
+from kstream_plan.plans.design import Design, FinishedRun
 from kstream_plan.plans.summary import DurationIs
 from kstream_plan.plans.targets import TARGET_EXPIRES, idle_expiry
 from kstream_plan.protocols import PROTOCOLS, gives_up
@@ -64,8 +64,8 @@ class Classic(Design):
     def rebalances_until_ms(self, state: GroupState, config: AssignmentConfig) -> int | None:
         """Return when the follow-up comes of a decision that is known: members have begun to rejoin for it."""
         coordinator = self.coordinator(config)
-        last_turn = coordinator.last(self.start(state, None))
-        due = None if last_turn is None else coordinator.next(last_turn, lambda _to_ms: ())
+        last_turn = coordinator.resume(self.start(state, None))
+        due = None if last_turn is None else coordinator.next_rebalance(last_turn, lambda _to_ms: ())
         return max(0, due.at_ms) if due is not None and due.under_way else None
 
     def coordinator(self, config: AssignmentConfig) -> ClassicCoordinator:
@@ -136,7 +136,7 @@ class Classic(Design):
         """Return the consumers that the protocol makes give up everything before they join."""
         return gives_up(group, self.protocol)
 
-    def assumptions(self, run: Played) -> tuple[Note, ...]:
+    def assumptions(self, run: FinishedRun) -> tuple[Note, ...]:
         """Return notes on when the plan begins, who pauses, and what is assumed of copies of unknown rate."""
         rounds, group = run.rounds, run.state.group
         notes = [
@@ -187,7 +187,7 @@ class Classic(Design):
             notes.append(Note("no-restore-rate", message, run.unrated))
         return tuple(notes)
 
-    def lower_bounds(self, moves: int, run: Played, *, solve: bool) -> LowerBounds:
+    def lower_bounds(self, moves: int, run: FinishedRun, *, solve: bool) -> LowerBounds:
         """Return the minimum of probes, and for an optimal assignor or to ``solve``, of records to restore."""
         least = None
         if solve or ASSIGNORS[self.assignor].optimal:
@@ -196,7 +196,7 @@ class Classic(Design):
         probes = -(-moves // (at_once or run.configs[0].max_warmup_replicas))
         return LowerBounds(moves=moves, probing_rebalances=probes, restored_records=least)
 
-    def _least_restored(self, run: Played) -> int | None:
+    def _least_restored(self, run: FinishedRun) -> int | None:
         from kstream_plan.assignors.balanced.least_restored import least_restored  # noqa: PLC0415 - loads the solver
 
         most_lenient = max(config.acceptable_recovery_lag for config in run.configs)
@@ -209,12 +209,12 @@ class Classic(Design):
         )
 
 
-def _catches_up(run: Played) -> str:
+def _catches_up(run: FinishedRun) -> str:
     interval = duration_span(probes_after_ms(run.rounds, run.configs))
     return f"is assumed to catch up within one probing interval ({interval})"
 
 
-def _due(run: Played) -> Iterator[str]:
+def _due(run: FinishedRun) -> Iterator[str]:
     """Yield which tasks start first, because the last decision withheld them, and when the next probe comes."""
     rounds, group = run.rounds, run.state.group
     if rounds and rounds[0].trigger is Trigger.FOLLOW_UP:
@@ -229,7 +229,7 @@ def _due(run: Played) -> Iterator[str]:
         yield f"the next probe is due in {duration(probes[0].at_ms)}"
 
 
-def _starts(run: Played) -> Note:
+def _starts(run: FinishedRun) -> Note:
     if run.goes_on:
         moment = "the snapshot's" if run.begins_at is None else utc(run.begins_at)
         parts = [f"Time 0s is {moment}", *_due(run)]

@@ -12,7 +12,7 @@ from kstream_plan.model import GroupState, KnownDecision
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import newcomers
 from kstream_plan.plans import Trigger
-from kstream_plan.plans.design import Due, Turn
+from kstream_plan.plans.design import NextRebalance, Rebalance
 from kstream_plan.protocols.transition import Transition
 
 
@@ -47,41 +47,41 @@ READY_LAST = AT_PROBES._replace(ready_last=True)
 
 
 def next_rebalance(
-    turn: Turn,
+    rebalance: Rebalance,
     transition: Transition,
     known_decision: KnownDecision | None,
     config: AssignmentConfig,
     timing: RebalanceTiming,
-) -> Due | None:
-    """Return when the follow-up or the probing rebalance after ``turn`` comes; ``None``: nothing is due.
+) -> NextRebalance | None:
+    """Return when the follow-up or the probing rebalance after ``rebalance`` comes; ``None``: nothing is due.
 
-    ``known_decision``: the turn is this decision from before the plan, whose next rebalance is known.
+    ``known_decision``: the rebalance is this decision from before the plan, whose next rebalance is known.
     """
-    every_ms = probe_ms(turn, config)
+    every_ms = probe_ms(rebalance, config)
     slack_ms = int(timing.probe_slack * (config.heartbeat_interval_ms - every_ms % config.heartbeat_interval_ms))
-    joining_consumers = () if known_decision is None else _joining_consumers(turn.state, known_decision)
+    joining_consumers = () if known_decision is None else _joining_consumers(rebalance.state, known_decision)
     rejoining_consumers = () if known_decision is None else known_decision.rejoining
     follow_up = transition.follow_up or bool(rejoining_consumers)
     if joining_consumers and not follow_up:
-        return Due(0, Trigger.JOIN)
+        return NextRebalance(0, Trigger.JOIN)
     if known_decision is not None and known_decision.next_ms is not None:
-        return Due(known_decision.next_ms + slack_ms, Trigger.PROBING)
+        return NextRebalance(known_decision.next_ms + slack_ms, Trigger.PROBING)
     if follow_up:
-        everyone_at_once = len(transition.disturbed.union(rejoining_consumers)) == len(turn.held) - len(
+        everyone_at_once = len(transition.disturbed.union(rejoining_consumers)) == len(rebalance.held) - len(
             joining_consumers
         )
         if not transition.waiting_consumers and not rejoining_consumers:
             everyone_at_once = timing == SOONEST  # for whom the tasks are revoked is not known: it may be the others
         after_ms = timing.at_once_ms if everyone_at_once else int(timing.heartbeat * config.heartbeat_interval_ms)
-        return Due(turn.at_ms + after_ms, Trigger.FOLLOW_UP, under_way=True)
-    if turn.probing_rebalance:
-        return Due(turn.at_ms + every_ms + slack_ms, Trigger.PROBING)
+        return NextRebalance(rebalance.at_ms + after_ms, Trigger.FOLLOW_UP, under_way=True)
+    if rebalance.probing_rebalance:
+        return NextRebalance(rebalance.at_ms + every_ms + slack_ms, Trigger.PROBING)
     return None
 
 
-def probe_ms(turn: Turn, config: AssignmentConfig) -> int:
+def probe_ms(rebalance: Rebalance, config: AssignmentConfig) -> int:
     """Return how long after a decision its leader probes: by the decision's own deadline, else by the settings."""
-    own_ms = None if turn.follows is None else turn.follows.again_ms
+    own_ms = None if rebalance.follows is None else rebalance.follows.again_ms
     return config.probing_rebalance_interval_ms if own_ms is None else own_ms
 
 

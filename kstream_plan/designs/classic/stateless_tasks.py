@@ -20,7 +20,7 @@ from kstream_plan.protocols import Protocol
 
 
 class StatelessTasks:
-    """The owners of the stateless tasks of a group in play, decision after decision; a draft."""
+    """The owners of the stateless tasks of a group in simulation, decision after decision; a draft."""
 
     def __init__(self, group: Group, config: AssignmentConfig, laws: Laws, protocol: Protocol) -> None:
         self._group, self._config, self._laws = group, laws.settings(config), laws

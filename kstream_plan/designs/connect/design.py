@@ -11,7 +11,7 @@ from kstream_plan.designs.connect.connectors import ever_configured
 from kstream_plan.designs.connect.departures import events_in_turn
 from kstream_plan.designs.connect.frozen import due_ms, led_by, shift_times, table_bins
 from kstream_plan.designs.connect.laws import NEWEST, ConnectLaws, connect_laws_of
-from kstream_plan.designs.connect.playing import ConnectCoordinator, ConnectStart, holdings_of
+from kstream_plan.designs.connect.simulation import ConnectCoordinator, ConnectStart, holdings_of
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Group, GroupState, Note, Snapshot
 from kstream_plan.model.connect_group import CONNECT_SETTINGS, NO_MEMORY, ConnectGroup, work_of
@@ -29,7 +29,7 @@ from kstream_plan.model.scenario import (
 )
 from kstream_plan.model.settings import RELEASE, AssignmentConfig
 from kstream_plan.model.times import duration
-from kstream_plan.plans.design import Design, Played
+from kstream_plan.plans.design import Design, FinishedRun
 
 _DELAY = "scheduled_rebalance_max_delay_ms"
 #: What restarted workers bring that counts once they lead: code and text of the note on it.
@@ -131,7 +131,7 @@ class Connect(Design):
         """Begin to coordinate a group with these settings."""
         return ConnectCoordinator(config, self.rules)
 
-    def assumptions(self, run: Played) -> tuple[Note, ...]:
+    def assumptions(self, run: FinishedRun) -> tuple[Note, ...]:
         """Return what a plan assumes about workers and rounds."""
         return tuple(_notes(run))
 
@@ -157,7 +157,7 @@ def _stays_longest(group: ConnectGroup, scenario: Scenario | None) -> str:
     return max(group.workers, key=lambda worker: leaves.get(worker.member_id, len(leaving_ids) + 1)).member_id
 
 
-def _notes(run: Played) -> Iterator[Note]:
+def _notes(run: FinishedRun) -> Iterator[Note]:
     if run.scenario is None:
         yield Note("starts-now", "A rebalance starts now, as it would when a worker joins or a configuration changes")
     heartbeat_ms = run.snapshot.config.heartbeat_interval_ms

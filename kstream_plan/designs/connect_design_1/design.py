@@ -11,7 +11,7 @@ from kstream_plan.designs.connect.frozen import without_memory
 from kstream_plan.designs.connect_design_1.decision import DESIGN_1
 from kstream_plan.model import Note
 from kstream_plan.model.connect_group import ConnectGroup, GroupMemory
-from kstream_plan.plans.design import Played
+from kstream_plan.plans.design import FinishedRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class ConnectDesign1(Connect):
         group_memory = GroupMemory(known=known_items, deadline_ms=leader.memory.scheduled_at_ms)
         return replace(without_memory(group), shared=group_memory)
 
-    def assumptions(self, run: Played) -> tuple[Note, ...]:
+    def assumptions(self, run: FinishedRun) -> tuple[Note, ...]:
         """Return the note that the design was never released."""
         message = "This design is in no release: weigh it, do not expect it"
         return (Note("never-released", message), *Connect.assumptions(self, run))

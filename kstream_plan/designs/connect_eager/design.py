@@ -12,7 +12,7 @@ from kstream_plan.designs.connect_eager.decision import EAGER
 from kstream_plan.model import Group, Note
 from kstream_plan.model.connect_group import ConnectGroup
 from kstream_plan.model.times import duration
-from kstream_plan.plans.design import Played
+from kstream_plan.plans.design import FinishedRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class ConnectEager(Connect):
         """Return all consumers: a worker gives up everything before it joins."""
         return frozenset(range(len(group.consumer_ids)))
 
-    def assumptions(self, run: Played) -> tuple[Note, ...]:
+    def assumptions(self, run: FinishedRun) -> tuple[Note, ...]:
         """Return the note that everything stops at every rebalance, and for how long."""
         notes = Connect.assumptions(self, run)
         if not run.rounds:

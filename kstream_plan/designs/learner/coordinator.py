@@ -35,15 +35,15 @@ from kstream_plan.plans import (
     Trigger,
     Verdict,
 )
-from kstream_plan.plans.design import Ahead, Coordinator, Due, Ending, Lapse, Turn
-from kstream_plan.plans.membership import TakingIn, regrouped, taken_in
+from kstream_plan.plans.design import Ahead, Conclusion, Coordinator, Interval, NextRebalance, Rebalance
+from kstream_plan.plans.membership import MembershipChange, regrouped, taken_in
 from kstream_plan.plans.restoring import Span
 
 _SCALE_DOWN, _MEMBERSHIP = Reason(ReasonCode.SCALE_DOWN), Reason(ReasonCode.MEMBERSHIP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LearnerTurn(Turn):
+class LearnerRebalance(Rebalance):
     """A round; ``memory`` and the ``copies`` that it changes are as after it; ``next_at_once``: another one follows."""
 
     memory: LearnerMemory
@@ -60,7 +60,7 @@ class _Last(NamedTuple):
     roles: Roles
 
 
-class LearnerCoordinator(Coordinator[LearnerTurn]):
+class LearnerCoordinator(Coordinator[LearnerRebalance]):
     """Coordinates one group by the draft's rules."""
 
     def __init__(self, config: AssignmentConfig, *, max_learners: int | None, scale_down_timeout_ms: int) -> None:
@@ -74,12 +74,12 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         #: the instances that report other copies than in the round before
         self._reseated: frozenset[int] = frozenset()
 
-    def last(self, state: GroupState) -> LearnerTurn | None:
+    def resume(self, state: GroupState) -> LearnerRebalance | None:
         """Return the round before the plan, of a group of this kind: its learners go on."""
         if not isinstance(state.memory, LearnerMemory) or state.memory.guessed:
             return None
         holdings, at_ms = Holdings.of(state.group, state.holdings), state.at_ms
-        return LearnerTurn(
+        return LearnerRebalance(
             at_ms=at_ms,
             state=state,
             generation=state.generation,
@@ -92,17 +92,17 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
             next_at_once=False,
         )
 
-    def until_now(self, state: GroupState, lapse: Lapse) -> GroupState:
+    def advance_to_now(self, state: GroupState, interval: Interval) -> GroupState:
         """Let copies restore that were reported before now."""
         memory = memory_of(state)
         next_state = replace(state, memory=memory)
-        self._rates = lapse.spans[-1].rates if lapse.spans else self._rates
-        if lapse.to_ms == lapse.from_ms:
+        self._rates = interval.spans[-1].rates if interval.spans else self._rates
+        if interval.to_ms == interval.from_ms:
             return next_state
-        copies, unprocessed_input = disks.restore_copies(next_state, {}, lapse.spans)
+        copies, unprocessed_input = disks.restore_copies(next_state, {}, interval.spans)
         return replace(next_state.with_copies(copies), waiting=unprocessed_input)
 
-    def take(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> LearnerTurn:
+    def rebalance(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> LearnerRebalance:
         """Simulate the round that is due."""
         memory = memory_of(state)
         state = disks.delete_expired(state, at_ms, self._config.state_cleanup_delay_ms)
@@ -122,7 +122,7 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         steps += [MemberLeft(process_id, at_ms, _SCALE_DOWN) for process_id in removed]
         next_state, instances, target, holdings = self._divided(state, roles, decision, removed, at_ms)
         steps += steps_of(next_state, tuple(holdings), decision, self._config.acceptable_recovery_lag)
-        turn = LearnerTurn(
+        rebalance = LearnerRebalance(
             at_ms=at_ms,
             state=next_state,
             generation=next_state.generation + 1,
@@ -136,7 +136,7 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
             copies=disks.reseat_copies(next_state, holdings, at_ms),
             next_at_once=decision.next_at_once,
         )
-        return replace(turn, phases=self._phases(turn))
+        return replace(rebalance, phases=self._phases(rebalance))
 
     def _divided(
         self, state: GroupState, roles: Roles, decision: LearnerDecision, removed: Sequence[str], at_ms: int
@@ -172,35 +172,35 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         )
         return holdings
 
-    def changes_nothing(self, turn: LearnerTurn) -> bool:
+    def changes_nothing(self, rebalance: LearnerRebalance) -> bool:
         """Tell whether the group would be the same without this round, and nothing is under way."""
-        return not turn.steps and not self._goes_on(turn)
+        return not rebalance.steps and not self._goes_on(rebalance)
 
-    def next(self, turn: LearnerTurn, ahead: Ahead) -> Due | None:
+    def next_rebalance(self, rebalance: LearnerRebalance, ahead: Ahead) -> NextRebalance | None:
         """Return when the next round comes: for standbys at once, for a ready learner, or at a deadline."""
-        if turn.next_at_once:
-            return Due(turn.at_ms, Trigger.FOLLOW_UP)
-        self._rates = ahead(turn.at_ms + 1)[0].rates
-        due = [Due(at_ms, Trigger.DEADLINE) for _, at_ms in turn.memory.leaving_deadlines]
-        ready_ms = self._ready_ms(turn, ahead)
+        if rebalance.next_at_once:
+            return NextRebalance(rebalance.at_ms, Trigger.FOLLOW_UP)
+        self._rates = ahead(rebalance.at_ms + 1)[0].rates
+        due = [NextRebalance(at_ms, Trigger.DEADLINE) for _, at_ms in rebalance.memory.leaving_deadlines]
+        ready_ms = self._ready_ms(rebalance, ahead)
         if ready_ms is not None:
-            due.append(Due(ready_ms, Trigger.LEARNER_READY))
+            due.append(NextRebalance(ready_ms, Trigger.LEARNER_READY))
         return min(due, key=lambda rebalance: (rebalance.at_ms, rebalance.trigger is Trigger.DEADLINE), default=None)
 
-    def later(self, turn: LearnerTurn, lapse: Lapse) -> GroupState:
+    def advance(self, rebalance: LearnerRebalance, interval: Interval) -> GroupState:
         """Let copies restore and fall behind."""
-        if lapse.idle:
-            return turn.state
-        state = turn.state
-        self._reseated = frozenset({copy.instance for of_task in turn.copies.values() for copy in of_task})
-        spans = _without_absent(lapse.spans, state.group, turn.memory)
-        copies, unprocessed_input = disks.restore_copies(state, turn.copies, spans)
+        if interval.idle:
+            return rebalance.state
+        state = rebalance.state
+        self._reseated = frozenset({copy.instance for of_task in rebalance.copies.values() for copy in of_task})
+        spans = _without_absent(interval.spans, state.group, rebalance.memory)
+        copies, unprocessed_input = disks.restore_copies(state, rebalance.copies, spans)
         next_state = state.followed_by(
-            at_ms=lapse.from_ms, holdings=turn.held, copies=copies, revoked={}, waiting=unprocessed_input
+            at_ms=interval.from_ms, holdings=rebalance.held, copies=copies, revoked={}, waiting=unprocessed_input
         )
-        return next_state.remembering(turn.memory)
+        return next_state.remembering(rebalance.memory)
 
-    def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
+    def apply_change(self, state: GroupState, taking: MembershipChange) -> tuple[GroupState, Sequence[Step]]:
         """Apply joins and leaves; a static member, or one that announces its leave, stays one until it is empty."""
         self._config, self._previous = taking.config, None
         memory, change = memory_of(state), taking.change
@@ -242,21 +242,25 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         stays = [InstanceStays(arrival.instance.process_id, _MEMBERSHIP) for arrival in returns]
         return next_state, [*stays, *steps]
 
-    def waited_for(self, turn: LearnerTurn) -> tuple[WorkId, ...]:
+    def pending_work(self, rebalance: LearnerRebalance) -> tuple[WorkId, ...]:
         """Return the tasks that are being learned, in task order."""
-        tasks = self._roles(turn.state.group, turn.held).learned
-        return tuple(turn.state.group.tasks[task].task_id for task in tasks.tolist())
+        tasks = self._roles(rebalance.state.group, rebalance.held).learned
+        return tuple(rebalance.state.group.tasks[task].task_id for task in tasks.tolist())
 
-    def ended(self, turn: LearnerTurn, verdict: Verdict, _rates: Rates) -> Ending:
+    def conclude(self, rebalance: LearnerRebalance, verdict: Verdict, _rates: Rates) -> Conclusion:
         """Return "stuck" where learners never catch up."""
-        learners = self._learners(turn.state.group, self._roles(turn.state.group, turn.held), turn.memory)
-        if verdict.kind != "settled" or not self._goes_on(turn) or not learners:
-            return Ending(verdict)
-        (task, instance), group = learners[0], turn.state.group
+        learners = self._learners(
+            rebalance.state.group, self._roles(rebalance.state.group, rebalance.held), rebalance.memory
+        )
+        if verdict.kind != "settled" or not self._goes_on(rebalance) or not learners:
+            return Conclusion(verdict)
+        (task, instance), group = learners[0], rebalance.state.group
         message = "what its instance restores grows at least as fast as it is restored"
         ids = group.tasks[task].task_id, group.instances[instance].process_id
         cause = Cause(CauseCode.RESTORE_TOO_SLOW, *ids, message)
-        return Ending(Verdict("stuck", self.waited_for(turn), "the learners of these tasks never catch up", cause))
+        return Conclusion(
+            Verdict("stuck", self.pending_work(rebalance), "the learners of these tasks never catch up", cause)
+        )
 
     def _settings(self) -> LearnerSettings:
         return LearnerSettings(
@@ -267,13 +271,17 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
             scale_down_timeout_ms=self._scale_down_timeout_ms,
         )
 
-    def _phases(self, turn: LearnerTurn) -> tuple[Phase, ...]:
-        starts = any(isinstance(step, HandOver | Promote) for step in turn.steps)
-        candidates = (Phase.WARM_UP, turn.queued), (Phase.CUT_OVER, starts), (Phase.SETTLED, not self._goes_on(turn))
+    def _phases(self, rebalance: LearnerRebalance) -> tuple[Phase, ...]:
+        starts = any(isinstance(step, HandOver | Promote) for step in rebalance.steps)
+        candidates = (
+            (Phase.WARM_UP, rebalance.queued),
+            (Phase.CUT_OVER, starts),
+            (Phase.SETTLED, not self._goes_on(rebalance)),
+        )
         return tuple(phase for phase, holds in candidates if holds)
 
-    def _goes_on(self, turn: LearnerTurn) -> bool:
-        return bool(turn.next_at_once or turn.queued or turn.memory.leaving_deadlines)
+    def _goes_on(self, rebalance: LearnerRebalance) -> bool:
+        return bool(rebalance.next_at_once or rebalance.queued or rebalance.memory.leaving_deadlines)
 
     def _learners(self, group: Group, roles: Roles, memory: LearnerMemory) -> list[disks.Seat]:
         """Return the learners of instances that run, as (task, instance), by instance."""
@@ -301,18 +309,22 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         )
         return rated and all(group.tasks[task].end_offset_known for task, _ in learners)
 
-    def _ready_ms(self, turn: LearnerTurn, ahead: Ahead) -> int | None:
-        learners = self._learners(turn.state.group, self._roles(turn.state.group, turn.held), turn.memory)
+    def _ready_ms(self, rebalance: LearnerRebalance, ahead: Ahead) -> int | None:
+        learners = self._learners(
+            rebalance.state.group, self._roles(rebalance.state.group, rebalance.held), rebalance.memory
+        )
         if not learners:
             return None
         limit = self._config.acceptable_recovery_lag
-        if not self._all_rated(turn.state.group, learners):
-            return turn.at_ms
+        if not self._all_rated(rebalance.state.group, learners):
+            return rebalance.at_ms
 
         def ahead_of_those_that_run(to_ms: int) -> Sequence[Span]:
-            return _without_absent(ahead(to_ms), turn.state.group, turn.memory)
+            return _without_absent(ahead(to_ms), rebalance.state.group, rebalance.memory)
 
-        return disks.next_ready_ms(turn.state, turn.copies, learners, limit, turn.at_ms, ahead_of_those_that_run)
+        return disks.next_ready_ms(
+            rebalance.state, rebalance.copies, learners, limit, rebalance.at_ms, ahead_of_those_that_run
+        )
 
 
 def _leaving_steps(previous_memory: LearnerMemory, next_memory: LearnerMemory) -> list[Step]:

@@ -12,7 +12,7 @@ from kstream_plan.model import GroupState, Note
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import seated
-from kstream_plan.plans.design import Design, Played
+from kstream_plan.plans.design import Design, FinishedRun
 
 #: The draft sets none; ours.
 SCALE_DOWN_TIMEOUT_MS = 600_000
@@ -46,7 +46,7 @@ class Learner(Design):
             config, max_learners=self.max_learners, scale_down_timeout_ms=self.scale_down_timeout_ms
         )
 
-    def assumptions(self, run: Played) -> tuple[Note, ...]:
+    def assumptions(self, run: FinishedRun) -> tuple[Note, ...]:
         """Return notes: the draft is unreleased, what a round costs, and what is unknown of learners."""
         notes = [
             Note(

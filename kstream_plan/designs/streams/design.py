@@ -10,17 +10,17 @@ from typing import ClassVar
 from kstream_plan.designs.streams import silence
 from kstream_plan.designs.streams.beats import Pace
 from kstream_plan.designs.streams.copies import with_initial_lags
-from kstream_plan.designs.streams.playing import StreamsCoordinator
+from kstream_plan.designs.streams.simulation import StreamsCoordinator
 from kstream_plan.designs.streams.start import Start
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Group, GroupState, Note, Snapshot
 from kstream_plan.model.reported_lag import reported_lag
 from kstream_plan.model.scenario import Bounce, ConfigChange, Event, Join, Leave, Return, Scenario, SettingValue, Stop
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.model.starting_state import Beginning, seated
+from kstream_plan.model.starting_state import KnownHistory, seated
 from kstream_plan.model.streams_group import BROKER_VERSIONS, GROUP_SETTINGS, BrokerGroup
 from kstream_plan.model.times import duration
-from kstream_plan.plans.design import Design, Played
+from kstream_plan.plans.design import Design, FinishedRun
 from kstream_plan.plans.note_codes import BACK_BEFORE_FENCED
 from kstream_plan.plans.summary import DurationIs
 
@@ -43,7 +43,7 @@ class Streams(Design):
 
     def start(self, state: GroupState, scenario: Scenario | None) -> GroupState:
         """Start the broker's half as the snapshot has it; without a scenario a target is computed now."""
-        assert isinstance(state.memory, Beginning)
+        assert isinstance(state.memory, KnownHistory)
         broker_group, reported_ms = state.memory.broker, state.memory.reported_ms
         assert broker_group is not None
         group = _in_order(broker_group, self.order)
@@ -105,7 +105,7 @@ class Streams(Design):
         """Begin to coordinate a group with these settings."""
         return StreamsCoordinator(config, self.pace, in_memory=self.in_memory, draw=self.draw)
 
-    def assumptions(self, run: Played) -> tuple[Note, ...]:
+    def assumptions(self, run: FinishedRun) -> tuple[Note, ...]:
         """Return what a plan assumes about members and their heartbeats."""
         return tuple(_notes(run))
 
@@ -136,7 +136,7 @@ def _of_group(settings: Iterable[tuple[str, SettingValue]]) -> tuple[tuple[str, 
     return tuple((GROUP_SETTINGS[name][0], value) for name, value in settings if name in GROUP_SETTINGS)
 
 
-def _notes(run: Played) -> Iterator[Note]:
+def _notes(run: FinishedRun) -> Iterator[Note]:
     group = run.snapshot.state.memory
     assert isinstance(group, BrokerGroup)
     if run.goes_on:

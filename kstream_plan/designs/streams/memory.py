@@ -1,4 +1,4 @@
-"""What a streams group remembers between the turns of a plan."""
+"""What a streams group remembers between the rebalances of a plan."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from kstream_plan.plans import Drop, Revoke, Trigger
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class StreamsMemory:
-    """What a streams group remembers between turns: the broker's half, which is never changed, and the heartbeats.
+    """What a streams group remembers between rebalances: the broker's half, which is never changed, and the heartbeats.
 
     ``owners`` are the seats that ran each task last. ``joining_members`` have sent no heartbeat yet, each with its
     process id and the offsets that it brings. ``computes_at_ms`` is when a heartbeat may compute a target at the
     earliest (``None``: none is wanted), ``trigger`` what it is wanted for. Instances in ``stopped_process_ids`` send
     none now. ``silent`` members never confirm that they have given up tasks, each with when it is fenced;
-    ``fenced_members`` were. ``begins``: no turn has reported yet what is under way; ``unreported_steps``: other steps
-    that none has reported yet.
+    ``fenced_members`` were. ``begins``: what is under way is not recorded yet; ``unreported_steps``: other steps that
+    are not recorded yet.
     """
 
     broker_version: str

@@ -38,7 +38,7 @@ from kstream_plan.plans import (
     CauseCode,
     FigureRange,
     LowerBounds,
-    MemberTurn,
+    MemberUpdate,
     Outage,
     PausedTask,
     Phase,
@@ -106,7 +106,7 @@ class RoundDocument(NamedTuple):
     probing_rebalance: bool
     steps: Sequence[Step]
     balance: Balance
-    turns: tuple[MemberTurn, ...] = ()
+    turns: tuple[MemberUpdate, ...] = ()
     follows: FollowedTarget | None = None
     decided: HoldingsDocument | None = None
     assigned: HoldingsDocument | None = None
@@ -188,7 +188,7 @@ FORM.record(
     "tasks of one subtopology on an instance, for the most uneven subtopology.",
 )
 FORM.record(
-    MemberTurn,
+    MemberUpdate,
     at_ms="On the plan's clock.",
     first=whole().described("Index of the first of its steps; they end where those of the next turn begin."),
 )

@@ -151,8 +151,8 @@ class Totals(NamedTuple):
 class CopyChanges:
     """The changes of copies by the steps of a ``part`` of a plan, in the order of copies and then of time.
 
-    A change is the ``copy``, the ``moment`` (of the rounds' and their turns', -1: it was there before) and whether it
-    is there since (``is_held``). ``before`` are the copies that are held before the first round, and ``pending`` is the
+    A change is the ``copy``, the ``moment`` (of a round or an update in it; -1: it was there before) and whether it is
+    there since (``is_held``). ``before`` are the copies that are held before the first round, and ``pending`` is the
     :class:`Difference` of the round before that.
     """
 
@@ -270,7 +270,7 @@ class CopyChanges:
     def difference(self) -> Difference:
         """The difference between the decision of each round and the holdings after it.
 
-        An instance that is to run a task keeps no copy of it. A member with a later turn of its own may still hold a
+        An instance that is to run a task keeps no copy of it. A member with a later update of its own may still hold a
         task that it is to give up, and may have got by then a task that was withheld.
         """
         copies, is_withhold = self.copies, self.rows["kind"] == WITHHOLD

@@ -61,7 +61,7 @@ def one_copy_per_instance(subject: PlanView, changes: CopyChanges) -> Iterator[t
 
 
 def no_second_owner(subject: PlanView, changes: CopyChanges) -> Iterator[tuple[int | None, str]]:
-    """No consumer starts an active task that another one held until then: it is revoked one round, or turn, earlier.
+    """No consumer starts an active task that another one held until then: it is revoked one round, or update, earlier.
 
     Exceptions: the other one is gone, gives up everything before a rebalance (``stopping``), or stops a task that its
     learner takes over; or a step states that the task changes its owner at once.

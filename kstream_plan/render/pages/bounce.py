@@ -33,7 +33,7 @@ from kstream_plan.render.pages.drain import instance_words, source_now, with_tas
 from kstream_plan.render.pages.plan_facts import paused_task
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import at_least, count, count_range, duration, duration_range, name_list, span_to
-from kstream_plan.simulation.bounces import Bounces, PlayedWay
+from kstream_plan.simulation.bounces import Bounces, SimulatedWay
 
 #: What is done in each way, for the line below the table.
 _WAY_ACTIONS = {
@@ -112,7 +112,7 @@ def _time_out(bounces: Bounces) -> str:
     )
 
 
-def _safe_words(bounces: Bounces, best: PlayedWay, names: Names) -> str:
+def _safe_words(bounces: Bounces, best: SimulatedWay, names: Names) -> str:
     """Return what a way comes to that is safe."""
     members = names.instances(bounces.process_ids)
     pausing = f"only the tasks of {members[0]}" if len(members) == 1 else "one instance's tasks at a time"
@@ -121,13 +121,13 @@ def _safe_words(bounces: Bounces, best: PlayedWay, names: Names) -> str:
     return f"{cold}, and {pausing} pause{exception}"
 
 
-def _cuts_over(way: PlayedWay) -> bool:
+def _cuts_over(way: SimulatedWay) -> bool:
     """Return whether tasks of other instances change their owner, or may in another random simulation."""
     steps = (step for rnd in way.plan.rounds for step in rnd.steps)
     return way.draws is not None or bool(way.figures.moves.most) or any(isinstance(step, Revoke) for step in steps)
 
 
-def _best_of_all(bounces: Bounces, best: PlayedWay | None, names: Names) -> str:
+def _best_of_all(bounces: Bounces, best: SimulatedWay | None, names: Names) -> str:
     if best is not None:
         pause = f" with {_wait(best)} between restarts" if bounces.restarted > 1 else ""
         stores = ", if stores are persistent (--stores)" if bounces.are_stores_unknown else ""
@@ -148,7 +148,7 @@ def _best_of_all(bounces: Bounces, best: PlayedWay | None, names: Names) -> str:
     return " ".join(filter(None, (f"No way is proven to be safe: {ways} may be{rest}.", *reasons, *cure)))
 
 
-def _better_ways(bounces: Bounces, best: PlayedWay) -> Iterator[str]:
+def _better_ways(bounces: Bounces, best: SimulatedWay) -> Iterator[str]:
     """Yield what other safe ways have that the best one has not, and what stands against them."""
     labels: dict[tuple[str, bool], dict[str, None]] = {}
     for way in bounces.better_ways:
@@ -175,11 +175,11 @@ def _settle_first(bounces: Bounces) -> str:
     return f"The group is still moving tasks: wait {how_long}, then ask again with a new snapshot."
 
 
-def _wait(way: PlayedWay) -> str:
+def _wait(way: SimulatedWay) -> str:
     return moment(way.pause_ms) if way.pause_ms else "no wait"
 
 
-def _duration(way: PlayedWay) -> str:
+def _duration(way: SimulatedWay) -> str:
     """Return how long it takes until the group has settled; that may be unknown."""
     reason = way.safe_pause.reason
     if not way.settles or (reason is not None and reason.code == "may-not-settle"):
@@ -187,7 +187,7 @@ def _duration(way: PlayedWay) -> str:
     return f"at least {at_least(way.lasts_ms.least)}" if way.plan.pauses_are_least else duration_range(*way.lasts_ms)
 
 
-def _cold(way: PlayedWay) -> Cell:
+def _cold(way: SimulatedWay) -> Cell:
     """Return how many starts are cold, with what else they may be."""
     cold, most = way.figures.cold_handovers, way.worst_cold
     if not most:
@@ -250,7 +250,7 @@ def _table(bounces: Bounces, names: Names) -> Table:
     return table if is_plural else table.leave_out("Wait between")
 
 
-def _row(bounces: Bounces, way: PlayedWay, names: Names) -> Row:
+def _row(bounces: Bounces, way: SimulatedWay, names: Names) -> Row:
     mark = " *" if way is bounces.best_safe else ""
     return text_row(
         names.escape(f"{way.way.label}{mark}"),
@@ -264,7 +264,7 @@ def _row(bounces: Bounces, way: PlayedWay, names: Names) -> Row:
     )
 
 
-def _pause(way: PlayedWay) -> str:
+def _pause(way: SimulatedWay) -> str:
     """Return how long a task is paused at most; what starts cold is paused until it is restored, too."""
     pause = way.longest_pause
     if pause.most_ms is None:
@@ -272,7 +272,7 @@ def _pause(way: PlayedWay) -> str:
     return duration_range(pause.ms, pause.least_ms, pause.most_ms)
 
 
-def _safe(way: PlayedWay, bounces: Bounces) -> Cell:
+def _safe(way: SimulatedWay, bounces: Bounces) -> Cell:
     safety = bounces.safety_of(way)
     if safety == "yes":
         return text_cell("if set up" if way.is_prepared else "yes", "good")
@@ -301,7 +301,7 @@ def _warnings(bounces: Bounces) -> Iterator[Note]:
         yield Note("way-not-safe", f"{', '.join(ways)}: {basis}{text[0].lower()}{text[1:]}")
 
 
-def _why_unsafe(way: PlayedWay, number: int, *, with_wait: bool = True) -> Iterator[str]:
+def _why_unsafe(way: SimulatedWay, number: int, *, with_wait: bool = True) -> Iterator[str]:
     """Yield why a way to restart so many is not safe, or not known to be; ``with_wait``: even with the longest wait."""
     if way.safe_pause.outcome == "unsafe":
         yield _why_not(way, number if with_wait else 1)
@@ -316,7 +316,7 @@ def _why_unsafe(way: PlayedWay, number: int, *, with_wait: bool = True) -> Itera
         yield f"{count(len(starts), 'task')} {verb}. Their copies: {facts}"
 
 
-def _why_not(way: PlayedWay, number: int) -> str:
+def _why_not(way: SimulatedWay, number: int) -> str:
     cold, at_once = way.figures.cold_handovers, way.still_at_once
     most = way.worst_cold
     verb = "would" if cold.median or way.proven_cold else "may"

@@ -11,11 +11,11 @@ from kstream_plan.model.answer import Answer
 from kstream_plan.model.note import Remarks
 from kstream_plan.model.settings import SETTINGS_GIVEN, SETTINGS_IN_FORCE
 from kstream_plan.plans import Plan
-from kstream_plan.plans.activity import records_of
 from kstream_plan.plans.caught_up_evidence import Fact as Evident
 from kstream_plan.plans.caught_up_evidence import would_tell
 from kstream_plan.plans.loads import Busiest
 from kstream_plan.plans.longest_pause import pause_parts
+from kstream_plan.plans.rebalance_events import records_of
 from kstream_plan.plans.targets import without_target
 from kstream_plan.render.page import (
     Cell,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kstream_plan.comparison.said_and_happened import GenerationPair, Likeness
+from kstream_plan.comparison.prediction import GenerationPair, Likeness
 from kstream_plan.live.course import Course, RestoringCopy, Stage
 from kstream_plan.live.events import Event, EventKind
 from kstream_plan.live.placement import MovedTask

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from kstream_plan.answers.happened import WordedDifference
-from kstream_plan.comparison.said_and_happened import (
+from kstream_plan.comparison.prediction import (
     CopyEvidence,
     DifferenceCause,
     FirstDifference,

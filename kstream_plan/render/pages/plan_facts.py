@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan, Trigger
-from kstream_plan.plans.activity import Activity
 from kstream_plan.plans.longest_pause import longest_pause, pause_parts
+from kstream_plan.plans.rebalance_events import RebalanceEvent
 from kstream_plan.plans.simulated import more_may_follow
 from kstream_plan.render.page import Fact, Tone
 from kstream_plan.render.pages.plan_rounds import TRIGGER_WORDS, trigger_word
@@ -115,7 +115,7 @@ def rebalances_fact(view: PlanView) -> Fact:
     return Fact("rebalances", "Rebalances", f"{total}: {', '.join(parts)}")
 
 
-def _trigger_text(activity: Activity, view: PlanView) -> str:
+def _trigger_text(activity: RebalanceEvent, view: PlanView) -> str:
     """Return what started a rebalance, and whether members come or go in a follow-up."""
     word = trigger_word(activity, of_workers=view.plan.is_of_workers)
     joins = "joins" if activity.joined_ids else "leaves" if activity.left_ids else ""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan, Trigger
-from kstream_plan.plans.activity import Activity, Move, NewCopy, only_return, records_of
 from kstream_plan.plans.folding import fold
+from kstream_plan.plans.rebalance_events import Move, NewCopy, RebalanceEvent, only_return, records_of
 from kstream_plan.render.page import Cell, Row, Table, columns_of, text_cell, text_row
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.names import Names
@@ -81,7 +81,7 @@ def _pauses(view: PlanView) -> dict[int, int]:
     return {activity.rounds[0].number: number for activity, number in zip(view.activities, numbers, strict=True)}
 
 
-def _activity_row(activity: Activity, view: PlanView, pauses: dict[int, int]) -> Row:
+def _activity_row(activity: RebalanceEvent, view: PlanView, pauses: dict[int, int]) -> Row:
     first, last, names = activity.rounds[0], activity.rounds[-1], view.names
     cut_over, warm_up = _cut_over(activity, names), _warm_up(activity, names, _kind_of_copies(view.plan))
     if activity.awaited:
@@ -100,11 +100,11 @@ def _activity_row(activity: Activity, view: PlanView, pauses: dict[int, int]) ->
     )
 
 
-def _not_all_ready(activity: Activity) -> bool:
+def _not_all_ready(activity: RebalanceEvent) -> bool:
     return activity.ready_warmups < activity.probed_warmups
 
 
-def rebalance_name(activity: Activity, view: PlanView) -> str:
+def rebalance_name(activity: RebalanceEvent, view: PlanView) -> str:
     """Return what started a rebalance, and who comes and goes: ``probe 3``, ``i4, i5 join``."""
     if activity.probe is not None:
         ready = (
@@ -117,7 +117,7 @@ def rebalance_name(activity: Activity, view: PlanView) -> str:
     return "; ".join([trigger_word(activity, of_workers=view.plan.is_of_workers), *members])
 
 
-def trigger_word(activity: Activity, *, of_workers: bool) -> str:
+def trigger_word(activity: RebalanceEvent, *, of_workers: bool) -> str:
     """Return what started a rebalance that is no probe."""
     trigger = activity.rounds[0].trigger
     if activity.resized:
@@ -127,7 +127,7 @@ def trigger_word(activity: Activity, *, of_workers: bool) -> str:
     return "delay end" if of_workers and trigger is Trigger.DEADLINE else TRIGGER_WORDS[trigger]
 
 
-def _members(activity: Activity, view: PlanView) -> list[str]:
+def _members(activity: RebalanceEvent, view: PlanView) -> list[str]:
     """Return who joins, or returns, and who has gone, and how."""
     departures = [process_id for process_id in activity.left_ids if process_id not in activity.joined_ids]
     silent = {} if view.simulation is None else view.simulation.silent
@@ -139,7 +139,7 @@ def _members(activity: Activity, view: PlanView) -> list[str]:
     return [f"{name_list(view.names.instances(ids), 2)} {verbs[verb]}" for verb, ids in ids_of.items() if ids]
 
 
-def _cut_over(activity: Activity, names: Names) -> Cell:
+def _cut_over(activity: RebalanceEvent, names: Names) -> Cell:
     """Return which tasks change their owner; what starts cold is named, or counted where it is many."""
     cold = [names.move(move.task_id, move.source, move.destination) for move in activity.cold]
     warm = [names.move(move.task_id, move.source, move.destination) for move in activity.warm]
@@ -157,7 +157,7 @@ def _kind_of_copies(plan: Plan) -> str:
     return "standby" if has_standbys else "warm-up"
 
 
-def _warm_up(activity: Activity, names: Names, kind: str) -> Cell:
+def _warm_up(activity: RebalanceEvent, names: Names, kind: str) -> Cell:
     """Return which copies begin to restore: those that prepare a move, then those of the other kind."""
     kept_copies = activity.kept_copies()
     to_run = [copy for copy in kept_copies if copy.to_run]
@@ -182,7 +182,7 @@ def _counts(moves: Sequence[Move | NewCopy]) -> str:
     return f"{count(len(moves), 'task')} to {count(instances, 'instance')}"
 
 
-def _records(activities: Sequence[Activity], lower_bounds: frozenset[str]) -> str:
+def _records(activities: Sequence[RebalanceEvent], lower_bounds: frozenset[str]) -> str:
     """Return what is restored; ``lower_bounds`` are the tasks of whose copies the least lag is known."""
     number = records_of(activity.records for activity in activities)
     if not number:
@@ -191,7 +191,7 @@ def _records(activities: Sequence[Activity], lower_bounds: frozenset[str]) -> st
     return f"{bound}{number:,}"
 
 
-def _run_row(run: Sequence[Activity], pauses: dict[int, int], lower_bounds: frozenset[str]) -> Row:
+def _run_row(run: Sequence[RebalanceEvent], pauses: dict[int, int], lower_bounds: frozenset[str]) -> Row:
     """Return the row of probes that are alike, or too many to be shown."""
     first, last = run[0], run[-1]
     stateless, wait_count = sum(activity.stateless for activity in run), sum(map(_not_all_ready, run))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kstream_plan.plans import Plan
-from kstream_plan.plans.activity import Activity, events, membership
+from kstream_plan.plans.rebalance_events import RebalanceEvent, events, membership
 from kstream_plan.plans.simulated import Draws, Range, Simulation, range_of
 from kstream_plan.render.text.names import Names
 
@@ -25,7 +25,7 @@ class PlanView:
     simulation: Simulation | None = None
 
     @cached_property
-    def activities(self) -> list[Activity]:
+    def activities(self) -> list[RebalanceEvent]:
         """The rebalances, each with the follow-ups that it causes."""
         return events(self.plan)
 

@@ -6,7 +6,7 @@ from kstream_plan.model.connect_group import DELAY_UNKNOWN, HELD_BY_SEVERAL, SAM
 from kstream_plan.render.page import Page, Row, Table, Tone, columns_of, remark_lines, steps_table, text_cell, text_row
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, count_range, duration
-from kstream_plan.simulation.sessioned_answer import SessionedUpgrade, UpgradeRow
+from kstream_plan.simulation.connect_upgrade_answer import SessionedUpgrade, UpgradeRow
 
 _COLUMNS = columns_of(
     "Event", "Protocol", ">Rebalances", ">Unassigned", ">Longest pause", ">Over all", ">Settles after"

@@ -18,7 +18,7 @@ from kstream_plan.render.page import (
 )
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import at_least, count, count_range, duration, duration_range
-from kstream_plan.simulation.switch_answer import Switch, SwitchFigures, SwitchRow, is_colder
+from kstream_plan.simulation.streams_migration_answer import Switch, SwitchFigures, SwitchRow, is_colder
 
 _COLUMNS = columns_of(
     *("Event", ">Standbys", "Protocol", ">Cold starts", ">Longest pause", ">Settles after"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kstream_plan.plans import MemberLeft, Plan, Trigger
-from kstream_plan.plans.activity import Activity
+from kstream_plan.plans.rebalance_events import RebalanceEvent
 from kstream_plan.plans.timeline import Timeline
 from kstream_plan.render.pages.plan_rounds import trigger_word
 from kstream_plan.render.text.names import Names
@@ -86,7 +86,7 @@ def _tick(at_ms: int, axis: Timeline | Span, *, tight: bool) -> Mark:
     return Mark(_percent(at_ms, axis), text, is_before, tight or is_beyond)
 
 
-def marks_of(plan: Plan, activities: Sequence[Activity], axis: Timeline, names: Names) -> Iterator[Mark]:
+def marks_of(plan: Plan, activities: Sequence[RebalanceEvent], axis: Timeline, names: Names) -> Iterator[Mark]:
     """Yield what starts rebalances, of many without the probes, and when who leaves had stopped, if that was before."""
     events = [event for event in activities if event.probe is None or len(activities) <= _MOST_MARKS]
     words = [word for event in events for word in _words(plan, event, axis, names)]
@@ -96,12 +96,12 @@ def marks_of(plan: Plan, activities: Sequence[Activity], axis: Timeline, names: 
         yield Mark(_percent(word.at_ms, axis), text, is_before, narrow.get(place) != (text, is_before), word.is_probe)
 
 
-def head_of(event: Activity, plan: Plan) -> str:
+def head_of(event: RebalanceEvent, plan: Plan) -> str:
     """Return an event in a word: the number of the probe, or what started it."""
     return trigger_word(event, of_workers=plan.is_of_workers) if event.probe is None else str(event.probe)
 
 
-def _words(plan: Plan, event: Activity, axis: Timeline, names: Names) -> Iterator[_Word]:
+def _words(plan: Plan, event: RebalanceEvent, axis: Timeline, names: Names) -> Iterator[_Word]:
     first = event.rounds[0]
     head = head_of(event, plan)
     departures = [step for step in first.member_steps if isinstance(step, MemberLeft)]

@@ -11,9 +11,9 @@ from itertools import dropwhile
 from typing import NamedTuple
 
 from kstream_plan.plans import Plan
-from kstream_plan.plans.activity import Activity
-from kstream_plan.plans.levels import Level, summed
 from kstream_plan.plans.loads import after_all, at_first
+from kstream_plan.plans.rebalance_events import RebalanceEvent
+from kstream_plan.plans.series import Level, summed
 from kstream_plan.plans.timeline import InstanceCourse, LoadAt, Timeline, summed_course
 from kstream_plan.render.report.axis import WIDTH, Mark, Span, marks_of, ticks_of, x_of
 from kstream_plan.render.text.names import Names
@@ -62,7 +62,7 @@ class Figure:
         return sum(row.height for row in self.rows)
 
 
-def timeline_figure(plan: Plan, activities: Sequence[Activity], axis: Timeline, names: Names) -> Figure:
+def timeline_figure(plan: Plan, activities: Sequence[RebalanceEvent], axis: Timeline, names: Names) -> Figure:
     """Return who runs, warms up and restores how much when: each instance, of many the areas and those that change."""
     instances, others_count = shown_instances(plan, names)
     places = range(len(axis.instances))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan
-from kstream_plan.plans.activity import Activity, Move
+from kstream_plan.plans.rebalance_events import Move, RebalanceEvent
 from kstream_plan.plans.timeline import Timeline
 from kstream_plan.render.page import Row, Table, columns_of, text_row
 from kstream_plan.render.report.axis import head_of
@@ -20,7 +20,7 @@ _MOST_MOVES = 400
 _MOST_LISTED = 24
 
 
-def moves_tables(plan: Plan, activities: Sequence[Activity], axis: Timeline, names: Names) -> Iterator[Table]:
+def moves_tables(plan: Plan, activities: Sequence[RebalanceEvent], axis: Timeline, names: Names) -> Iterator[Table]:
     """Yield what moves: one by one, of many how many there are of what."""
     moves = [(event, move) for event in activities for move in [*event.moves, *event.cold_threads]]
     if not moves:
@@ -48,7 +48,7 @@ def _pause_text(plan: Plan, axis: Timeline, task_id: WorkId) -> str:
     return f"{duration(pause_ms)}{restore}"
 
 
-def _move_row(plan: Plan, event: Activity, move: Move, names: Names, pause: str) -> Row:
+def _move_row(plan: Plan, event: RebalanceEvent, move: Move, names: Names, pause: str) -> Row:
     """Return a move; ``pause``: how long its task is paused in all."""
     group = plan.group
     ends = [move.destination] if move.source is None else [move.source, move.destination]
@@ -70,7 +70,7 @@ def _move_row(plan: Plan, event: Activity, move: Move, names: Names, pause: str)
     return text_row(*texts, tone="bad" if move.cold else "plain")._replace(attributes=attributes)
 
 
-def _moves_by_group(plan: Plan, moves: Sequence[tuple[Activity, Move]], names: Names) -> Table:
+def _moves_by_group(plan: Plan, moves: Sequence[tuple[RebalanceEvent, Move]], names: Names) -> Table:
     """Return how many moves there are of each subtopology, from which area to which."""
     order = list(dict.fromkeys(task.task_id.group for task in plan.group.tasks))
     counts: Counter[tuple[int, str, str, bool]] = Counter()

@@ -9,7 +9,7 @@ from typing import Any
 
 from kstream_plan.comparison.alternatives import SameOutcome
 from kstream_plan.comparison.changes import Comparison
-from kstream_plan.comparison.said_and_happened import SaidAndHappened
+from kstream_plan.comparison.prediction import SaidAndHappened
 from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.errors import UsageError
 from kstream_plan.fleet.figures import badness

@@ -9,7 +9,7 @@ from typing import Any
 from kstream_plan.comparison.alternatives import Outcomes, SameOutcome
 from kstream_plan.comparison.changes import Comparison
 from kstream_plan.plans import Plan
-from kstream_plan.plans.activity import Activity, events
+from kstream_plan.plans.rebalance_events import RebalanceEvent, events
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.plans.timeline import Timeline, timeline
 from kstream_plan.render.answers import page_of
@@ -99,7 +99,7 @@ def compare_section(alike: Sequence[SameOutcome]) -> Section:
 
 
 def _timeline_drawing(
-    plan: Plan, activities: Sequence[Activity], axis: Timeline, names: Names, note: str = ""
+    plan: Plan, activities: Sequence[RebalanceEvent], axis: Timeline, names: Names, note: str = ""
 ) -> Drawing:
     """Return the timeline of a plan."""
     figure = timeline_figure(plan, activities, axis, names)
@@ -110,7 +110,9 @@ def _timeline_drawing(
     return Drawing(title, figure, _legend(figure, _LEGEND), note="; ".join(filter(None, notes)))
 
 
-def _drawings(plan: Plan, activities: Sequence[Activity], axis: Timeline, names: Names, note: str) -> Iterator[Block]:
+def _drawings(
+    plan: Plan, activities: Sequence[RebalanceEvent], axis: Timeline, names: Names, note: str
+) -> Iterator[Block]:
     """Yield a plan over time, drawn, and the same as a table."""
     yield _timeline_drawing(plan, activities, axis, names, note)
     all_instances_figure = everyone_figure(axis, names)

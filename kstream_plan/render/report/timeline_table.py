@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from kstream_plan.plans import Plan
-from kstream_plan.plans.activity import Activity
-from kstream_plan.plans.levels import level_at
+from kstream_plan.plans.rebalance_events import RebalanceEvent
+from kstream_plan.plans.series import level_at
 from kstream_plan.plans.timeline import InstanceCourse, Timeline
 from kstream_plan.render.page import Column, Table, text_row
 from kstream_plan.render.report.axis import head_of
@@ -19,7 +19,7 @@ _LEGEND = {"w": "a copy warms up there and takes no load yet", "r": "a task rest
 _ABSENT = "–"
 
 
-def timeline_table(plan: Plan, activities: Sequence[Activity], axis: Timeline, names: Names) -> Table:
+def timeline_table(plan: Plan, activities: Sequence[RebalanceEvent], axis: Timeline, names: Names) -> Table:
     """Return a column for each event, from its beginning to when its last rebalance is in effect."""
     visible, hidden_count = shown_instances(plan, names)
     in_effect_ms = {rnd.number: at_ms for rnd, at_ms in zip(plan.rounds, plan.in_effect_ms, strict=True)}

@@ -155,13 +155,13 @@ def standard_input(stream: BinaryIO | None = None) -> bytes:
         SnapshotError: no process writes to it, it cannot be read, or it holds more than the limit.
     """
     try:
-        return _read(waited_for(stream or sys.stdin.buffer), limits().text_bytes)
+        return _read(pending_work(stream or sys.stdin.buffer), limits().text_bytes)
     except OSError as error:
         problem = f"cannot be read: {error.strerror or error}"
         raise SnapshotError(problem, where="standard input", fix="check what is piped into it") from None
 
 
-def waited_for(stream: BinaryIO) -> BinaryIO:
+def pending_work(stream: BinaryIO) -> BinaryIO:
     """Return a stream as soon as it has content, or has ended.
 
     Raises:

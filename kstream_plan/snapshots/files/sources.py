@@ -31,8 +31,8 @@ from kstream_plan.snapshots.files.content import (
     counted_json,
     fetched,
     limits,
+    pending_work,
     size_limited,
-    waited_for,
 )
 from kstream_plan.snapshots.files.kinds import SAVED_PLAN, SNAPSHOT, file_kind
 from kstream_plan.snapshots.rows.document_kind import WRITTEN, kind_of
@@ -167,7 +167,7 @@ def spool(stream: BinaryIO, folder: Path) -> LocalFile:
     path = folder / "standard-input"
     try:
         with path.open("wb") as file:
-            shutil.copyfileobj(size_limited(waited_for(stream)), file)
+            shutil.copyfileobj(size_limited(pending_work(stream)), file)
     except OSError as error:
         raise unreadable("standard input", error, "check what is piped into it") from None
     if path.stat().st_size == 0:

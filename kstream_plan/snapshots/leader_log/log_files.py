@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO, TypeVar, cast
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.files.content import at_hand, waited_for
+from kstream_plan.snapshots.files.content import at_hand, pending_work
 from kstream_plan.snapshots.files.sources import check_paths
 from kstream_plan.snapshots.rows.fields import printable
 
@@ -57,7 +57,7 @@ def each_log(paths: Sequence[str], stdin: StandardInput, read: Callable[[BinaryI
             raise SnapshotError(problem, where=printable(file.name), fix="check the file") from None
     if sources.stdin:
         try:
-            yield from read(waited_for(cast(BinaryIO, stdin)), "standard input")
+            yield from read(pending_work(cast(BinaryIO, stdin)), "standard input")
         except OSError as error:
             problem = f"cannot be read: {error.strerror or error}"
             raise SnapshotError(problem, where="standard input", fix="check what is piped into it") from None

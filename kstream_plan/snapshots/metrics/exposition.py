@@ -22,7 +22,7 @@ from typing import IO, BinaryIO, NamedTuple, cast
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note
 from kstream_plan.model.note import name_list
-from kstream_plan.snapshots.files.content import GZIP_MAGIC, at_hand, size_limited, waited_for
+from kstream_plan.snapshots.files.content import GZIP_MAGIC, at_hand, pending_work, size_limited
 from kstream_plan.snapshots.files.sources import STDIN
 from kstream_plan.snapshots.metrics.names import (
     Meaning,
@@ -163,7 +163,7 @@ def open_text(source: TextSource) -> Iterator[IO[bytes]]:
             stream = (
                 stack.enter_context(open(at_hand(source.name), "rb"))
                 if source.stream is None
-                else waited_for(source.stream)
+                else pending_work(source.stream)
             )
             buffered = io.BufferedReader(cast(io.RawIOBase, stream))
             stack.callback(buffered.detach)  # a stream that was given stays open

@@ -61,8 +61,8 @@ def measured_rates(
 def _recent(ends: Offsets, now_ms: int) -> list[tuple[int, Mapping[TopicPartition, int]]]:
     """Return the sets of the last minutes, with their times; sets after now count only where there are too few."""
     timed = [(offset_set.at_ms, offset_set.offsets) for offset_set in ends.sets if offset_set.at_ms is not None]
-    until_now = [(at_ms, offsets) for at_ms, offsets in timed if at_ms <= now_ms]
-    timed = until_now if len(until_now) > 1 else timed
+    advance_to_now = [(at_ms, offsets) for at_ms, offsets in timed if at_ms <= now_ms]
+    timed = advance_to_now if len(advance_to_now) > 1 else timed
     return [(at_ms, offsets) for at_ms, offsets in timed if at_ms >= timed[-1][0] - _RECENT_MS]
 
 

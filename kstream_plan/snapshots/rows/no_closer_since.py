@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from kstream_plan.model import Copy, Snapshot
-from kstream_plan.snapshots.rows.no_closer import LONG_ENOUGH_MS, Course, notes_of
+from kstream_plan.snapshots.rows.stalled_copies import LONG_ENOUGH_MS, Course, notes_of
 
 #: Process id and task id.
 _Seat = tuple[str, str]

@@ -38,8 +38,8 @@ from kstream_plan.snapshots.rows.lag_history import LagHistory, rates_of, usable
 from kstream_plan.snapshots.rows.lag_window import LagsWanted
 from kstream_plan.snapshots.rows.lags import LagRow, read_lag_rows
 from kstream_plan.snapshots.rows.members import read_holdings, read_instances, read_starts, untold_protocols
-from kstream_plan.snapshots.rows.no_closer import Course, no_closer, notes_of
 from kstream_plan.snapshots.rows.rates import read_rates
+from kstream_plan.snapshots.rows.stalled_copies import Course, no_closer, notes_of
 from kstream_plan.snapshots.rows.streams_group import (
     group_notes,
     no_epochs,

@@ -32,8 +32,8 @@ from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import HandOver, Plan, Reason, ReasonCode, restores_anew
 from kstream_plan.plans.invariants import broken_invariants
-from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
+from kstream_plan.simulation.random_ids import with_random_ids
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
 from tests.assignors.balanced.test_balanced import balanced_group

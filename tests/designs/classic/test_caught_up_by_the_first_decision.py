@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.designs.classic.readiness import Readiness, silent_copies, to_restore
+from kstream_plan.designs.classic.caught_up_estimate import CaughtUpEstimate, silent_copies, to_restore
 from kstream_plan.model import LATEST, Copy, Group, Rates
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.model.starting_state import Beginning, state_now
+from kstream_plan.model.starting_state import KnownHistory, state_now
 from kstream_plan.plans.design import CopyDoubt
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import one_standby
@@ -25,13 +25,13 @@ SEAT = (2, 1)
 SILENT = Copy(1, None, (), 4_000, 2)
 
 
-def readiness(beginning: Beginning, **fields: Any) -> Readiness:
+def readiness(beginning: KnownHistory, **fields: Any) -> CaughtUpEstimate:
     config = AssignmentConfig(
         acceptable_recovery_lag=100,
         heartbeat_interval_ms=HEARTBEAT_MS,
         probing_rebalance_interval_ms=PROBING_MS,
     )
-    return Readiness(
+    return CaughtUpEstimate(
         **{
             "beginning": beginning,
             "from_ms": 0,
@@ -44,7 +44,7 @@ def readiness(beginning: Beginning, **fields: Any) -> Readiness:
 
 
 def doubts(
-    beginning: Beginning, copy: Copy = SILENT, restores: int = 4_000, of: Group = GROUP, **fields: Any
+    beginning: KnownHistory, copy: Copy = SILENT, restores: int = 4_000, of: Group = GROUP, **fields: Any
 ) -> tuple[bool, dict[tuple[int, int], CopyDoubt]]:
     """Tell whether the copy counts as caught up, and what is doubted of it."""
     asked = readiness(beginning, **fields)
@@ -54,17 +54,17 @@ def doubts(
 def test_one_that_had_caught_up_follows_its_changelog() -> None:
     for lag in (0, 100, LATEST):
         copy = SILENT._replace(lag=lag, remaining=max(lag, 0))
-        assert doubts(Beginning(), copy) == (True, {})
-        assert readiness(Beginning(undated=True), to_ms=0).rate_decides(SEAT[0], copy)
+        assert doubts(KnownHistory(), copy) == (True, {})
+        assert readiness(KnownHistory(undated=True), to_ms=0).rate_decides(SEAT[0], copy)
     behind = SILENT._replace(lag=101, remaining=101)
-    assert not doubts(Beginning(), behind)[0]
-    assert not readiness(Beginning(undated=True)).rate_decides(SEAT[0], behind)
+    assert not doubts(KnownHistory(), behind)[0]
+    assert not readiness(KnownHistory(undated=True)).rate_decides(SEAT[0], behind)
 
 
 @pytest.mark.parametrize("ready", ["likely", "all", "none"])
 @pytest.mark.parametrize("active", [True, False])
 def test_what_is_doubted_is_told_as_it_is(ready: Any, active: bool) -> None:
-    found, answer = doubts(Beginning(ready=ready), SILENT._replace(active=active))
+    found, answer = doubts(KnownHistory(ready=ready), SILENT._replace(active=active))
     assert found is (ready == "all")
     assert answer == {
         SEAT: CopyDoubt(
@@ -79,24 +79,24 @@ def test_what_is_doubted_is_told_as_it_is(ready: Any, active: bool) -> None:
     }
     unknown = replace(GROUP.tasks[2], end_offset_known=False)
     group = Group(GROUP.application_id, (*GROUP.tasks[:2], unknown, *GROUP.tasks[3:]), GROUP.instances)
-    assert doubts(Beginning(ready=ready), of=group)[1][SEAT].records is None
+    assert doubts(KnownHistory(ready=ready), of=group)[1][SEAT].records is None
 
 
 @pytest.mark.parametrize(("restores", "ready"), [(4_000, True), (4_001, False)])
 def test_the_least_that_its_instance_was_seen_to_restore_may_be_enough(restores: int, ready: bool) -> None:
     """400 records/s for 10 s, for all copies of the instance."""
     bound = Rates(restore_at_least={1: 400.0, 0: 9_999.0})
-    found, answer = doubts(Beginning(ready="none"), restores=restores, rates=bound)
+    found, answer = doubts(KnownHistory(ready="none"), restores=restores, rates=bound)
     assert (found, SEAT in answer) == (ready, not ready)
-    no_closer = Beginning(ready="none", no_closer=frozenset({SEAT}))
+    no_closer = KnownHistory(ready="none", no_closer=frozenset({SEAT}))
     assert doubts(no_closer, restores=restores, rates=bound)[0] is False
-    assert doubts(Beginning(ready="none"), restores=0, rates=Rates())[0] is True
+    assert doubts(KnownHistory(ready="none"), restores=0, rates=Rates())[0] is True
 
 
 @pytest.mark.parametrize("to_ms", [-HEARTBEAT_MS - 1, -HEARTBEAT_MS, 0, HEARTBEAT_MS, HEARTBEAT_MS + 1])
 def test_one_that_was_measured_within_a_heartbeat_interval_is_as_it_was(to_ms: int) -> None:
     behind = SILENT._replace(lag=4_000)
-    measured = Beginning(ready="all", measured_lags=frozenset({SEAT}), reported_ms={SEAT: 0})
+    measured = KnownHistory(ready="all", measured_lags=frozenset({SEAT}), reported_ms={SEAT: 0})
     found, answer = doubts(measured, behind, to_ms=to_ms)
     assert found is (abs(to_ms) > HEARTBEAT_MS)
     assert bool(answer) is found
@@ -106,14 +106,14 @@ def test_one_that_was_measured_within_a_heartbeat_interval_is_as_it_was(to_ms: i
 
 @pytest.mark.parametrize(("to_ms", "likely"), [(PROBING_MS, True), (PROBING_MS - 1, False)])
 def test_one_that_was_there_for_a_probing_interval_is_likely_caught_up(to_ms: int, likely: bool) -> None:
-    found, answer = doubts(Beginning(ready="likely"), to_ms=to_ms)
+    found, answer = doubts(KnownHistory(ready="likely"), to_ms=to_ms)
     assert (found, answer[SEAT].is_likely_ready) == (likely, likely)
-    assert doubts(Beginning(ready="none"), to_ms=to_ms)[0] is False
-    assert doubts(Beginning(ready="all"), to_ms=to_ms)[0] is True
+    assert doubts(KnownHistory(ready="none"), to_ms=to_ms)[0] is False
+    assert doubts(KnownHistory(ready="all"), to_ms=to_ms)[0] is True
     for doubted in (
-        Beginning(measured_lags=frozenset({(0, 0)})),
-        Beginning(no_closer=frozenset({SEAT})),
-        Beginning(undated=True),
+        KnownHistory(measured_lags=frozenset({(0, 0)})),
+        KnownHistory(no_closer=frozenset({SEAT})),
+        KnownHistory(undated=True),
     ):
         found, answer = doubts(doubted, to_ms=to_ms)
         assert (found, answer[SEAT].is_likely_ready) == (False, False)
@@ -121,37 +121,37 @@ def test_one_that_was_there_for_a_probing_interval_is_likely_caught_up(to_ms: in
 
 @pytest.mark.parametrize(("ready", "counts"), [("likely", True), ("all", True), ("none", False)])
 def test_a_standby_that_the_newest_decision_made_run_its_task_likely_runs_it(ready: Any, counts: bool) -> None:
-    def answer(beginning: Beginning) -> tuple[bool, bool]:
+    def answer(beginning: KnownHistory) -> tuple[bool, bool]:
         asked, copy = readiness(beginning), SILENT._replace(active=True)
         found = asked.counts_as_caught_up(GROUP, SEAT[0], copy, {copy.instance: 4_000}, just_promoted=True)
         return found, asked.doubts[SEAT].is_likely_ready
 
-    assert answer(Beginning(ready=ready)) == (counts, True)
-    for doubted in (Beginning(measured_lags=frozenset({(0, 0)})), Beginning(no_closer=frozenset({SEAT}))):
+    assert answer(KnownHistory(ready=ready)) == (counts, True)
+    for doubted in (KnownHistory(measured_lags=frozenset({(0, 0)})), KnownHistory(no_closer=frozenset({SEAT}))):
         assert answer(replace(doubted, ready=ready)) == (ready == "all", False)
 
 
 @pytest.mark.parametrize(
     ("copy", "beginning", "fields", "since_ms"),
     [
-        (SILENT, Beginning(), {}, -5),
-        (SILENT, Beginning(), {"to_ms": -5}, None),
-        (SILENT, Beginning(reported_ms={SEAT: 3}), {}, 3),
-        (SILENT, Beginning(reported_ms={SEAT: 10_000}), {}, None),
-        (SILENT, Beginning(undated=True), {}, None),
-        (SILENT, Beginning(since_ms={SEAT: 7}), {}, 7),
-        (SILENT, Beginning(since_ms={SEAT: 7}, undated=True), {"to_ms": -5}, 7),
-        (SILENT._replace(made_at_ms=9), Beginning(since_ms={SEAT: 7}), {}, 9),
-        (SILENT._replace(made_at_ms=5), Beginning(since_ms={SEAT: 7}), {}, 7),
-        (SILENT._replace(made_at_ms=9), Beginning(undated=True), {}, None),
-        (SILENT._replace(lag=4_000), Beginning(since_ms={SEAT: 7}), {}, -5),
-        (SILENT._replace(lag=4_000), Beginning(reported_ms={SEAT: 3}), {}, 3),
-        (SILENT._replace(lag=4_000), Beginning(undated=True), {}, None),
-        (SILENT._replace(lag=4_000), Beginning(reported_ms={SEAT: 3}, undated=True), {}, 3),
+        (SILENT, KnownHistory(), {}, -5),
+        (SILENT, KnownHistory(), {"to_ms": -5}, None),
+        (SILENT, KnownHistory(reported_ms={SEAT: 3}), {}, 3),
+        (SILENT, KnownHistory(reported_ms={SEAT: 10_000}), {}, None),
+        (SILENT, KnownHistory(undated=True), {}, None),
+        (SILENT, KnownHistory(since_ms={SEAT: 7}), {}, 7),
+        (SILENT, KnownHistory(since_ms={SEAT: 7}, undated=True), {"to_ms": -5}, 7),
+        (SILENT._replace(made_at_ms=9), KnownHistory(since_ms={SEAT: 7}), {}, 9),
+        (SILENT._replace(made_at_ms=5), KnownHistory(since_ms={SEAT: 7}), {}, 7),
+        (SILENT._replace(made_at_ms=9), KnownHistory(undated=True), {}, None),
+        (SILENT._replace(lag=4_000), KnownHistory(since_ms={SEAT: 7}), {}, -5),
+        (SILENT._replace(lag=4_000), KnownHistory(reported_ms={SEAT: 3}), {}, 3),
+        (SILENT._replace(lag=4_000), KnownHistory(undated=True), {}, None),
+        (SILENT._replace(lag=4_000), KnownHistory(reported_ms={SEAT: 3}, undated=True), {}, 3),
     ],
 )
 def test_since_when_it_restores_is_its_report_else_its_assignment(
-    copy: Copy, beginning: Beginning, fields: dict[str, Any], since_ms: int | None
+    copy: Copy, beginning: KnownHistory, fields: dict[str, Any], since_ms: int | None
 ) -> None:
     _, answer = doubts(replace(beginning, ready="none"), copy, from_ms=-5, **fields)
     assert answer[SEAT].since_ms == since_ms
@@ -165,7 +165,7 @@ def test_since_when_it_restores_is_its_report_else_its_assignment(
 def test_lags_that_were_reported_later_are_reported_on_the_way(
     reported_ms: dict[tuple[int, int], int], from_ms: int
 ) -> None:
-    found = readiness(Beginning(reported_ms=reported_ms), from_ms=from_ms, to_ms=10).reported_in()
+    found = readiness(KnownHistory(reported_ms=reported_ms), from_ms=from_ms, to_ms=10).reported_in()
     assert found == {seat: at - from_ms for seat, at in reported_ms.items() if from_ms < at <= 10}
 
 
@@ -180,7 +180,7 @@ def test_a_copy_that_was_never_reported_restores_since_it_is_known_to_be_assigne
     snapshot = snapshot_from_row(one_standby.row(lags=[old], copies_since=copies_since), "x")
     state_then = state_now(snapshot, 0)
     silent = next(copy.instance for copy in state_then.copies[0] if copy.lag is None)
-    assert isinstance(state_then.memory, Beginning)
+    assert isinstance(state_then.memory, KnownHistory)
     assert (state_then.at_ms, state_then.memory.reported_ms[0, silent]) == (-86_400_000, assigned_ms)
 
 
@@ -196,16 +196,16 @@ def test_an_instance_restores_the_copies_that_its_consumers_hold() -> None:
 @pytest.mark.parametrize(
     ("rates", "beginning", "ready"),
     [
-        (Rates(), Beginning(ready="all"), True),
-        (Rates(), Beginning(ready="none"), False),
-        (Rates(restore_per_instance=1.0), Beginning(ready="all"), False),
-        (Rates(restore_of={1: 1.0}), Beginning(ready="all"), False),
-        (Rates(restore_of={0: 1.0}), Beginning(ready="all"), True),
-        (Rates(restore_per_instance=1.0), Beginning(ready="all", undated=True), True),
+        (Rates(), KnownHistory(ready="all"), True),
+        (Rates(), KnownHistory(ready="none"), False),
+        (Rates(restore_per_instance=1.0), KnownHistory(ready="all"), False),
+        (Rates(restore_of={1: 1.0}), KnownHistory(ready="all"), False),
+        (Rates(restore_of={0: 1.0}), KnownHistory(ready="all"), True),
+        (Rates(restore_per_instance=1.0), KnownHistory(ready="all", undated=True), True),
     ],
 )
 def test_of_now_a_copy_that_said_nothing_counts_as_caught_up_where_no_rate_decides(
-    rates: Rates, beginning: Beginning, ready: bool
+    rates: Rates, beginning: KnownHistory, ready: bool
 ) -> None:
     left_over = Copy(0, None, (), 4_000, None)
     copy = Copy(2, 3_000, (4,), 3_000, 4)
@@ -220,5 +220,5 @@ def test_of_now_the_bound_is_shared_by_all_copies_of_the_instance() -> None:
     item = state(GROUP, {}, {1: (SILENT,), 2: (SILENT,)})
     for bound, ready in ((800.0, True), (799.0, False)):
         rates = Rates(restore_at_least={1: bound})
-        now = silent_copies(item, readiness(Beginning(ready="none"), rates=rates), rates)
+        now = silent_copies(item, readiness(KnownHistory(ready="none"), rates=rates), rates)
         assert [copies[0].lag == 0 for copies in now[1:3]] == [ready, ready]

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from kstream_plan.designs.classic.group_in_play import GroupInPlay
+from kstream_plan.designs.classic.simulated_group import SimulatedGroup
 from kstream_plan.model import GroupState, LazyHoldings, Rates, Snapshot
 from kstream_plan.model.scenario import Join, NewInstance, Scenario
 from kstream_plan.plans import MemberJoined, Plan
 from kstream_plan.plans.holdings_log import HoldingsLog
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.plans.step_rows import StepMaker
-from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
+from kstream_plan.simulation.random_ids import with_random_ids
 from tests.helpers.stateful_groups import stateful_case, with_rates
 
 FAR_MS = 2**40
@@ -55,9 +55,9 @@ def test_rounds_are_checked_without_being_made(seed: int, monkeypatch: pytest.Mo
 
 def test_what_was_decided_before_is_not_made_of_columns_that_have_gone_on(monkeypatch: pytest.MonkeyPatch) -> None:
     states = list[GroupState]()
-    go_on = GroupInPlay.go_on
+    go_on = SimulatedGroup.go_on
     monkeypatch.setattr(
-        GroupInPlay, "go_on", lambda *given, **named: states.append(go_on(*given, **named)) or states[-1]
+        SimulatedGroup, "go_on", lambda *given, **named: states.append(go_on(*given, **named)) or states[-1]
     )
     played(*of_two_joining(3))
     with pytest.raises(RuntimeError, match="gone on"):

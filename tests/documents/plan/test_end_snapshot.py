@@ -32,8 +32,8 @@ from kstream_plan.model.scenario import Leave, Return, Scenario
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.model.snapshot import Stores
 from kstream_plan.plans import Plan, Trigger
-from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
+from kstream_plan.simulation.random_ids import with_random_ids
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import captured_scenarios, strategies

@@ -14,11 +14,11 @@ from kstream_plan.documents.plan.read import read_plans, read_saved
 from kstream_plan.documents.plan.simulation import simulation_json
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Group, Partition, Rates, Snapshot
-from kstream_plan.plans.activity import events
+from kstream_plan.plans.rebalance_events import events
 from kstream_plan.render.answers import to_markdown as markdown
 from kstream_plan.render.answers import to_table as table
-from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan
+from kstream_plan.simulation.random_ids import with_random_ids
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row

@@ -24,8 +24,8 @@ from kstream_plan.errors import UsageError
 from kstream_plan.model import Group, Rates
 from kstream_plan.model.scenario import Leave, Return, Scenario
 from kstream_plan.plans import MemberLeft, Plan, Round
-from kstream_plan.plans.activity import events
-from kstream_plan.plans.levels import level_at
+from kstream_plan.plans.rebalance_events import events
+from kstream_plan.plans.series import level_at
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.plans.timeline import LoadAt, timeline
 from kstream_plan.render.report.figure import load_figure, timeline_figure

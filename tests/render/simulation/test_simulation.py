@@ -12,8 +12,8 @@ from kstream_plan.documents.plan.write import plan_document
 from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.model.scenario import Return, Scenario, Stop
 from kstream_plan.plans import Trigger
-from kstream_plan.plans.activity import events
 from kstream_plan.plans.note_codes import COLD_STARTS
+from kstream_plan.plans.rebalance_events import events
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.answers import page_of

@@ -11,13 +11,13 @@ from kstream_plan.model import LATEST, Note
 from kstream_plan.model.scenario import Burst, ProduceRate, RestoreRate, Scenario
 from kstream_plan.model.starting_state import Cleaning
 from kstream_plan.model.times import duration
-from kstream_plan.planner.case import Case
-from kstream_plan.planner.lead import NextLeader
-from kstream_plan.planner.loop import NOT_WANTED
-from kstream_plan.planner.one_play import OnePlay, in_figures, one_play
+from kstream_plan.planner.leader_settings import NextLeader
+from kstream_plan.planner.loop import STOPPED_EARLY
+from kstream_plan.planner.membership_timeline import Noticed
+from kstream_plan.planner.one_run import OneRun, run_figures, run_once
 from kstream_plan.planner.options import PlanKeywords, PlanOptions, Proofs
-from kstream_plan.planner.scenario_as_noticed import Noticed
-from kstream_plan.planner.side_by_side import Ends, SideBySide, in_turn
+from kstream_plan.planner.plan_request import PlanRequest
+from kstream_plan.planner.runner import Ends, Runner, sequential
 from kstream_plan.plans import FigureRange, Plan, Summary, probes_after_ms
 from kstream_plan.plans.caught_up_evidence import Fact
 from kstream_plan.plans.design import Design
@@ -28,7 +28,7 @@ from kstream_plan.plans.plan import (
     INPUT_BEHIND,
     PAUSES,
     READY_AT_FOLLOW_UP,
-    InFigures,
+    HasFigures,
     figure_of,
 )
 from kstream_plan.plans.summary import FIGURES
@@ -69,42 +69,42 @@ _MAY_BE_UNKNOWN = {
 
 
 @dataclass(frozen=True, slots=True)
-class LeastTime:
-    """The simulation of a case that takes the least time; two of the same are equal."""
+class FloorRun:
+    """The simulation of a request that takes the least time; two of the same are equal."""
 
-    case: Case
+    request: PlanRequest
 
     def __call__(self) -> Ends:
         """Return how long it takes."""
-        soonest = self.case.played_soonest()
+        soonest = self.request.run_soonest()
         return {"duration_ms": soonest.rounds[-1].ends_ms if soonest.rounds else 0}
 
 
 @dataclass(frozen=True, slots=True)
-class OtherPlay:
-    """A simulation of a case under other assumptions; two of the same are equal."""
+class VariantRun:
+    """A simulation of a request under other assumptions; two of the same are equal."""
 
-    case: Case
+    request: PlanRequest
     design: Design
     options: PlanOptions
 
     def plan(self) -> Plan:
         """Return its plan."""
-        return one_play(self._other_case()).plan
+        return run_once(self._other_case()).plan
 
     def __call__(self) -> Ends:
         """Return its figures."""
-        return self.ends(in_figures(self._other_case()))
+        return self.ends(run_figures(self._other_case()))
 
-    def ends(self, play: InFigures) -> Ends:
+    def ends(self, run: HasFigures) -> Ends:
         """Return the figures of its outcome; with stores in memory more may start cold, or it may not settle.
 
         Whether they are is unknown. They leave no state over, whenever that is deleted: it is as in the likely case.
         """
-        ends = _ends(play)
-        if self.options.cleaning != self.case.options.cleaning or not _stores_matter(self.case, play):
+        ends = _ends(run)
+        if self.options.cleaning != self.request.options.cleaning or not _stores_matter(self.request, run):
             return ends
-        in_memory = replace(self, case=_in_memory(self.case))()
+        in_memory = replace(self, request=_in_memory(self.request))()
         most_cold = max(ends[_MOST_COLD] or 0, in_memory[_MOST_COLD] or 0)
         longer = _restores_longer(in_memory, ends)
         return {
@@ -114,76 +114,89 @@ class OtherPlay:
             _LONGER_IN_MEMORY: longer,
         }
 
-    def _other_case(self) -> Case:
-        case = self.case
-        return Case.from_snapshot(case.snapshot, self.design, self.options, case.scenario, case.enough)
+    def _other_case(self) -> PlanRequest:
+        request = self.request
+        return PlanRequest.from_snapshot(request.snapshot, self.design, self.options, request.scenario, request.enough)
 
 
 @dataclass(frozen=True, slots=True)
-class WhatElse:
-    """The other outcomes of a case, simulated ``side_by_side``."""
+class Ranges:
+    """The other outcomes of a request, simulated ``side_by_side``."""
 
-    case: Case
-    side_by_side: SideBySide
+    request: PlanRequest
+    side_by_side: Runner
 
     def begin(self) -> None:
         """Begin the simulations that are mostly needed, before it is known."""
-        case, options, likely = self.case, self.case.options, list[Callable[[], Ends]]()
-        if case.design.unrated_times != "probes":
+        request, options, likely = self.request, self.request.options, list[Callable[[], Ends]]()
+        if request.design.unrated_times != "probes":
             return
         if options.ranges and options.long_ranges:
             likely += [self._cleaned(cleaning) for cleaning in _EITHER_END]
-        if options.floor and not case.snapshot.rates.any_restore:
-            likely.append(LeastTime(case))
+        if options.floor and not request.snapshot.rates.any_restore:
+            likely.append(FloorRun(request))
         self.side_by_side.begin(likely)
 
-    def find_ranges(self, play: OnePlay) -> tuple[Summary, tuple[FigureRange, ...], tuple[Note, ...]]:
+    def find_ranges(self, run: OneRun) -> tuple[Summary, tuple[FigureRange, ...], tuple[Note, ...]]:
         """Return the summary with the least time, if a restore rate is unknown, the ranges, and the warnings.
 
         Ranges are of the figures that depend on something unknown. Warnings of the outcome are kept as far as they
         matter.
         """
-        likely_plan, warnings, plays = play.plan, play.outcome.warnings, dict[str, Sequence[Callable[[], Ends]]]()
-        options, summary = self.case.options, likely_plan.summary
-        if options.floor and play.run.unrated and play.run.rounds and summary.duration_is == "probes":
-            plays[_FLOOR] = [LeastTime(self.case)]
-        ranged = options.ranges and play.outcome.verdict.reason != NOT_WANTED
+        likely_plan, warnings, variants_by_reason = (
+            run.plan,
+            run.outcome.warnings,
+            dict[str, Sequence[Callable[[], Ends]]](),
+        )
+        options, summary = self.request.options, likely_plan.summary
+        if options.floor and run.run.unrated and run.run.rounds and summary.duration_is == "probes":
+            variants_by_reason[_FLOOR] = [FloorRun(self.request)]
+        ranged = options.ranges and run.outcome.verdict.reason != STOPPED_EARLY
         if ranged:
-            what_else = self.simulations(play)
-            too_long = self._too_long(play)
+            what_else = self.simulations(run)
+            too_long = self._too_long(run)
             if too_long and any(what_else.values()):
                 ranged, warnings = False, (*warnings, too_long)
             else:
-                plays.update(what_else)
-        outcomes = iter(self.side_by_side([variant for variants in plays.values() for variant in variants]))
-        outcomes_by_reason = {reason: [next(outcomes) for _ in variants] for reason, variants in plays.items()}
+                variants_by_reason.update(what_else)
+        outcomes = iter(
+            self.side_by_side([variant for variants in variants_by_reason.values() for variant in variants])
+        )
+        outcomes_by_reason = {
+            reason: [next(outcomes) for _ in variants] for reason, variants in variants_by_reason.items()
+        }
         floors = outcomes_by_reason.pop(_FLOOR, ())
-        ranges, warnings = self._ranged(play, outcomes_by_reason, warnings) if ranged else ((), warnings)
+        ranges, warnings = self._ranged(run, outcomes_by_reason, warnings) if ranged else ((), warnings)
         ends_ms = [summary.duration_ms, *(bound.low for bound in ranges if bound.figure == "duration_ms")]
         for least in floors:
             summary = replace(summary, floor_ms=min(least["duration_ms"] or 0, *ends_ms))
         return summary, ranges, warnings
 
     def _ranged(
-        self, play: OnePlay, outcomes_by_reason: Mapping[str, Sequence[Ends]], warnings: tuple[Note, ...]
+        self, run: OneRun, outcomes_by_reason: Mapping[str, Sequence[Ends]], warnings: tuple[Note, ...]
     ) -> tuple[tuple[FigureRange, ...], tuple[Note, ...]]:
         """Return the ranges of these outcomes, and of those that need a whole plan; and the warnings that matter."""
-        case, likely_plan, likely_ends, extra_probes = self.case, play.plan, _ends(play.plan), self._extra_probes(play)
+        request, likely_plan, likely_ends, extra_probes = (
+            self.request,
+            run.plan,
+            _ends(run.plan),
+            self._extra_probes(run),
+        )
         ends = [likely_ends, *outcomes_by_reason[_ALWAYS]]
-        if case.outside.close_by_ms:
+        if request.outside.close_by_ms:
             sides = self._sides_of_the_time_out()
             plan_within, plan_beyond = (
-                likely_plan if side is case else self._variant(case=side).plan() for side in sides
+                likely_plan if side is request else self._variant(request=side).plan() for side in sides
             )
             ends += (
-                self._variant(case=side).ends(plan)
+                self._variant(request=side).ends(plan)
                 for side, plan in zip(sides, (plan_within, plan_beyond), strict=True)
-                if side is not case
+                if side is not request
             )
-            if extra_probes or play.outcome.doubts:
-                ends += [self._least_ready(side, extra_probes)() for side in sides if side is not case]
-            warnings = (*warnings, _close_to_time_out(plan_within, plan_beyond, tuple(case.outside.close_by_ms)))
-        starts = [self._variant(design) for design in case.design.other_beginnings(case.snapshot)]
+            if extra_probes or run.outcome.doubts:
+                ends += [self._least_ready(side, extra_probes)() for side in sides if side is not request]
+            warnings = (*warnings, _close_to_time_out(plan_within, plan_beyond, tuple(request.outside.close_by_ms)))
+        starts = [self._variant(design) for design in request.design.other_beginnings(request.snapshot)]
         beginnings = [start.plan() for start in starts]
         ends += (start.ends(plan) for start, plan in zip(starts, beginnings, strict=True))
         warnings = (*warnings, *_not_firm(likely_plan, beginnings))
@@ -201,90 +214,94 @@ class WhatElse:
                 (*coldest, *in_memory),
             )
         )
-        if all(play["settles"] for play in on_disks) and not _settle_in_memory((*on_disks, *in_memory)):
+        if all(ends["settles"] for ends in on_disks) and not _settle_in_memory((*on_disks, *in_memory)):
             warnings = (*warnings, Note(MEMORY_UNSETTLED, _UNSETTLED))
-        longer = any(play[_LONGER_IN_MEMORY] for play in ends) or any(
+        longer = any(outcome[_LONGER_IN_MEMORY] for outcome in ends) or any(
             _restores_longer(memory_ends, likely_ends) for memory_ends in in_memory
         )
-        if longer and any(play[_COLD_RESTORE] for play in ends):
+        if longer and any(outcome[_COLD_RESTORE] for outcome in ends):
             warnings = (*warnings, Note(ENDLESS, _RESTORES_LONGER, (_COLD_RESTORE,)))
         return ranges, (*warnings, *_endless(ends, input_behind=_is_input_behind(likely_plan)))
 
     def _variant(
-        self, other_design: Design | None = None, case: Case | None = None, **keywords: Unpack[PlanKeywords]
-    ) -> OtherPlay:
+        self, other_design: Design | None = None, request: PlanRequest | None = None, **keywords: Unpack[PlanKeywords]
+    ) -> VariantRun:
         """Return a variant: by default of the same case by the same design."""
-        options = replace(self.case.options.of_one_play(), **keywords)
-        return OtherPlay(case or self.case, other_design or self.case.design, options)
+        options = replace(self.request.options.of_one_run(), **keywords)
+        return VariantRun(request or self.request, other_design or self.request.design, options)
 
-    def _cleaned(self, cleaning: Cleaning) -> OtherPlay:
+    def _cleaned(self, cleaning: Cleaning) -> VariantRun:
         """Return the variant in which left-over state is deleted early or late: late it is there for sure."""
         return self._variant(cleaning=cleaning)
 
     @property
     def _of_stores(self) -> Proofs:
         """What is not proven where copies that may be behind count as caught up."""
-        return "none" if self.case.options.proofs == "none" else "stores"
+        return "none" if self.request.options.proofs == "none" else "stores"
 
-    def _least_ready(self, case: Case, extra_probes: int = 0) -> OtherPlay:
+    def _least_ready(self, request: PlanRequest, extra_probes: int = 0) -> VariantRun:
         """Return the variant in which nothing counts as caught up, or as running, before a probe may find it so.
 
         Nor does anything while members are to come or go yet: ``extra_probes`` are simulated until then.
         """
-        most = case.most_rounds(case.snapshot.state.group) + extra_probes if extra_probes else case.options.max_rounds
-        return self._variant(case.design.ready_last(), case, ready="none", max_rounds=most)
+        most = (
+            request.most_rounds(request.snapshot.state.group) + extra_probes
+            if extra_probes
+            else request.options.max_rounds
+        )
+        return self._variant(request.design.ready_last(), request, ready="none", max_rounds=most)
 
-    def simulations(self, play: OnePlay) -> Mapping[str, Sequence[OtherPlay]]:
+    def simulations(self, run: OneRun) -> Mapping[str, Sequence[VariantRun]]:
         """Return the variants, each to be simulated, by the warning that says so, if one does."""
-        case, outcome, always = self.case, play.outcome, list[OtherPlay]()
-        extra_probes = self._extra_probes(play)
+        request, outcome, always = self.request, run.outcome, list[VariantRun]()
+        extra_probes = self._extra_probes(run)
         if any(not doubt.is_likely_ready for doubt in outcome.doubts):
             always.append(self._variant(ready="all", proofs=self._of_stores))
         if extra_probes or any(doubt.is_likely_ready for doubt in outcome.doubts):
-            always.append(self._least_ready(case, extra_probes))
-        always += noticed_otherwise(case)
-        always += self._paced_otherwise(play)
-        always += self._with_other_copies(play, extra_probes)
+            always.append(self._least_ready(request, extra_probes))
+        always += noticed_otherwise(request)
+        always += self._paced_otherwise(run)
+        always += self._with_other_copies(run, extra_probes)
         always += self._events_otherwise()
-        by_warning: dict[str, Sequence[OtherPlay]] = {_ALWAYS: always}
+        by_warning: dict[str, Sequence[VariantRun]] = {_ALWAYS: always}
         codes = {note.code for note in outcome.warnings}
-        if _stores_matter(case, play.plan) or (LEFT_OVER_CLEANUP in codes and _stores_unknown(case)):
-            by_warning[_IN_MEMORY] = [self._variant(case=_in_memory(case))]
+        if _stores_matter(request, run.plan) or (LEFT_OVER_CLEANUP in codes and _stores_unknown(request)):
+            by_warning[_IN_MEMORY] = [self._variant(request=_in_memory(request))]
         if LEFT_OVER_CLEANUP in codes:
             by_warning[LEFT_OVER_CLEANUP] = [self._cleaned(cleaning) for cleaning in outcome.cleanings]
         if LATE_FOLLOW_UP in codes:
-            by_warning[LATE_FOLLOW_UP] = [self._variant(case.design.late())]
+            by_warning[LATE_FOLLOW_UP] = [self._variant(request.design.late())]
         if READY_AT_FOLLOW_UP in codes:
-            by_warning[READY_AT_FOLLOW_UP] = [self._variant(case.design.at_probes())]
-        if self._may_be_colder(play.plan):
-            unmeasured = replace(case.snapshot.rates, restore=MappingProxyType({}))
-            coldest = replace(case, snapshot=replace(case.snapshot, rates=unmeasured))
-            by_warning[_COLDEST] = [self._variant(case.design.at_probes(), coldest, ready="none")]
+            by_warning[READY_AT_FOLLOW_UP] = [self._variant(request.design.at_probes())]
+        if self._may_be_colder(run.plan):
+            unmeasured = replace(request.snapshot.rates, restore=MappingProxyType({}))
+            coldest = replace(request, snapshot=replace(request.snapshot, rates=unmeasured))
+            by_warning[_COLDEST] = [self._variant(request.design.at_probes(), coldest, ready="none")]
         return by_warning
 
-    def _events_otherwise(self) -> Iterator[OtherPlay]:
+    def _events_otherwise(self) -> Iterator[VariantRun]:
         """Yield the variants in which the group reacts to the events otherwise."""
-        if self.case.outside.waits_first:
+        if self.request.outside.waits_first:
             yield self._variant(closes_wait=False)
-        if self.case.outside.any_leads:
+        if self.request.outside.any_leads:
             yield from (self._variant(next_leader=next_leader) for next_leader in _EITHER_LEADS)
-        scenario = self.case.scenario
-        one_by_one = scenario and self.case.design.leaving_in_turn(scenario, self.case.snapshot)
+        scenario = self.request.scenario
+        one_by_one = scenario and self.request.design.leaving_in_turn(scenario, self.request.snapshot)
         if one_by_one is not None:
-            yield self._variant(case=replace(self.case, scenario=one_by_one))
+            yield self._variant(request=replace(self.request, scenario=one_by_one))
 
-    def _with_other_copies(self, play: OnePlay, extra_probes: int) -> Iterator[OtherPlay]:
+    def _with_other_copies(self, run: OneRun, extra_probes: int) -> Iterator[VariantRun]:
         """Yield the variants in which copies lack more, or less, than is reported of them."""
-        case, snapshot = self.case, self.case.snapshot
+        request, snapshot = self.request, self.request.snapshot
         if snapshot.least_lags:
-            yield self._least_ready(replace(case, snapshot=snapshot.at_worst()), extra_probes)
+            yield self._least_ready(replace(request, snapshot=snapshot.at_worst()), extra_probes)
         undated = snapshot.undated_caught_up()
         if snapshot.rates.any_restore and undated is not snapshot:
-            yield self._variant(case=replace(case, snapshot=undated), proofs=self._of_stores)
-        if _is_input_behind(play.plan):
-            yield self._least_ready(replace(case, snapshot=snapshot.with_input_processed()), extra_probes)
+            yield self._variant(request=replace(request, snapshot=undated), proofs=self._of_stores)
+        if _is_input_behind(run.plan):
+            yield self._least_ready(replace(request, snapshot=snapshot.with_input_processed()), extra_probes)
 
-    def _paced_otherwise(self, play: OnePlay) -> Iterator[OtherPlay]:
+    def _paced_otherwise(self, run: OneRun) -> Iterator[VariantRun]:
         """Yield the variants in which copies restore slower and faster than by the known rates.
 
         Each thread restores what it has at a rate of its own. One alone restores at its part of the instance's; where
@@ -292,31 +309,33 @@ class WhatElse:
         it. No copy has to begin at once, either, nor does a probe have to come as late as in a plan: a heartbeat
         interval earlier it finds less restored.
         """
-        case, rounds = self.case, play.run.rounds
-        rated = case.snapshot.rates.any_restore or any(isinstance(pace, RestoreRate) for pace in case.outside.paces)
-        if not rated or not rounds or not self._any_restores(play):
+        request, rounds = self.request, run.run.rounds
+        rated = request.snapshot.rates.any_restore or any(
+            isinstance(pace, RestoreRate) for pace in request.outside.paces
+        )
+        if not rated or not rounds or not self._any_restores(run):
             return
         threads, late_design = (
-            max(instance.capacity for instance in case.outside.all_instances),
-            case.design.at_probes(),
+            max(instance.capacity for instance in request.outside.all_instances),
+            request.design.at_probes(),
         )
-        if threads > 1 or late_design != case.design:
-            config = case.snapshot.config
+        if threads > 1 or late_design != request.design:
+            config = request.snapshot.config
             interval_ms = config.probing_rebalance_interval_ms
-            early = interval_ms / (interval_ms + config.heartbeat_interval_ms) if late_design != case.design else 1
+            early = interval_ms / (interval_ms + config.heartbeat_interval_ms) if late_design != request.design else 1
             yield self._variant(late_design, self._at_other_rates(early / threads))
         fastest = self._at_other_rates(threads)
         if threads > 1:
-            yield self._variant(case=fastest)
+            yield self._variant(request=fastest)
         sized = fastest.snapshot.at_least_sizes()
         if sized is not fastest.snapshot:
-            yield self._variant(case=replace(fastest, snapshot=sized))
+            yield self._variant(request=replace(fastest, snapshot=sized))
 
-    def _any_restores(self, play: OnePlay) -> bool:
+    def _any_restores(self, run: OneRun) -> bool:
         """Tell whether some copy has something to restore: in the simulation, or since it was reported."""
-        rates, copies = self.case.snapshot.rates, self.case.snapshot.state.copies
-        if play.plan.summary.restored_records != 0 or any(
-            isinstance(pace, ProduceRate | Burst) for pace in self.case.outside.paces
+        rates, copies = self.request.snapshot.rates, self.request.snapshot.state.copies
+        if run.plan.summary.restored_records != 0 or any(
+            isinstance(pace, ProduceRate | Burst) for pace in self.request.outside.paces
         ):
             return True
         return any(
@@ -326,42 +345,42 @@ class WhatElse:
             for copy in of_task
         )
 
-    def _at_other_rates(self, factor: float) -> Case:
-        """Return the case in which instances restore faster by a factor, by the events of its scenario as well."""
-        case = self.case
-        scenario = case.scenario and Scenario(
+    def _at_other_rates(self, factor: float) -> PlanRequest:
+        """Return the request in which instances restore faster by a factor, by the events of its scenario as well."""
+        request = self.request
+        scenario = request.scenario and Scenario(
             events=tuple(
                 replace(event, per_second=event.per_second * factor) if isinstance(event, RestoreRate) else event
-                for event in case.scenario.events
+                for event in request.scenario.events
             )
         )
-        rates = case.snapshot.rates.times(factor)
-        return replace(case, snapshot=replace(case.snapshot, rates=rates), scenario=scenario)
+        rates = request.snapshot.rates.times(factor)
+        return replace(request, snapshot=replace(request.snapshot, rates=rates), scenario=scenario)
 
-    def _extra_probes(self, play: OnePlay) -> int:
+    def _extra_probes(self, run: OneRun) -> int:
         """Return how many probes come before the last change from outside, if no copy is to be ready before it.
 
         0 if every restore rate is known.
         """
-        case, outside = self.case, self.case.outside
+        request, outside = self.request, self.request.outside
         until_ms = [change.at_ms for change in outside.changes[-1:]]
-        unrated = bool(play.run.unrated)
+        unrated = bool(run.run.unrated)
         if outside.close_by_ms:  # beyond the time-out they are changes, and tasks may restore that do not within it
             until_ms += [outage.to_ms for outage in outside.outages]
-            unrated = unrated or not case.snapshot.rates.any_restore
-        if not unrated or not until_ms or case.design.unrated_times != "probes":
+            unrated = unrated or not request.snapshot.rates.any_restore
+        if not unrated or not until_ms or request.design.unrated_times != "probes":
             return 0
-        return max(until_ms) // min(probes_after_ms(play.run.rounds, play.run.configs))
+        return max(until_ms) // min(probes_after_ms(run.run.rounds, run.run.configs))
 
-    def _too_long(self, play: OnePlay) -> Note | None:
+    def _too_long(self, run: OneRun) -> Note | None:
         """Warn if the other outcomes take too long to simulate, or longer than the options allow.
 
         Both sides of a time-out are always simulated if they can be.
         """
-        case, plan, extra_probes = self.case, play.plan, self._extra_probes(play)
+        request, plan, extra_probes = self.request, run.plan, self._extra_probes(run)
         if extra_probes > _MOST_WAITING:
             return _not_played(f"{extra_probes:,} probes come before the last change", "--restore-rate would tell")
-        if case.options.long_ranges or case.design.unrated_times != "probes" or case.outside.close_by_ms:
+        if request.options.long_ranges or request.design.unrated_times != "probes" or request.outside.close_by_ms:
             return None
         if not _is_long(plan):
             return None
@@ -374,71 +393,74 @@ class WhatElse:
 
         Not if every task has an owner all the time: then none moves before its copy has caught up.
         """
-        rates, changes = self.case.snapshot.rates, self.case.outside.changes
+        rates, changes = self.request.snapshot.rates, self.request.outside.changes
         run = {task for holding in plan.initial for task in holding.active}
         goes = any(change.departures for change in changes) or not run.issuperset(plan.group.stateful)
         return bool(rates.restore) and rates.restore_per_instance is None and bool(changes) and goes
 
-    def _sides_of_the_time_out(self) -> tuple[Case, Case]:
-        """Return the case in which an instance that came back close to the time-out is within it, and that beyond."""
-        case, config, by_ms = self.case, self.case.snapshot.config, self.case.outside.close_by_ms.values()
+    def _sides_of_the_time_out(self) -> tuple[PlanRequest, PlanRequest]:
+        """Return the request in which an instance that came back close to the time-out is within it, and that beyond."""
+        request, config, by_ms = self.request, self.request.snapshot.config, self.request.outside.close_by_ms.values()
 
-        def with_time_out(timeout_ms: int) -> Case:
+        def with_time_out(timeout_ms: int) -> PlanRequest:
             config_with_time_out = replace(config, session_timeout_ms=max(0, timeout_ms))
-            return replace(case, snapshot=replace(case.snapshot, config=config_with_time_out))
+            return replace(request, snapshot=replace(request.snapshot, config=config_with_time_out))
 
         more_ms = config.heartbeat_interval_ms + 1
-        case_within = case if min(by_ms) > 0 else with_time_out(config.session_timeout_ms + more_ms)
-        case_beyond = case if max(by_ms) <= 0 else with_time_out(config.session_timeout_ms - more_ms)
+        case_within = request if min(by_ms) > 0 else with_time_out(config.session_timeout_ms + more_ms)
+        case_beyond = request if max(by_ms) <= 0 else with_time_out(config.session_timeout_ms - more_ms)
         return case_within, case_beyond
 
 
-def other_outcomes(case: Case) -> Iterator[Plan]:
+def other_outcomes(request: PlanRequest) -> Iterator[Plan]:
     """Yield the plan of every other outcome that is possible, but for stores in memory and without measured rates."""
-    by_warning = WhatElse(case, in_turn).simulations(one_play(case))
+    by_warning = Ranges(request, sequential).simulations(run_once(request))
     for warning, variants in by_warning.items():
         if warning not in (_IN_MEMORY, _COLDEST):
             yield from (variant.plan() for variant in variants)
-    yield from (OtherPlay(case, design, case.options).plan() for design in case.design.other_beginnings(case.snapshot))
+    yield from (
+        VariantRun(request, design, request.options).plan()
+        for design in request.design.other_beginnings(request.snapshot)
+    )
 
 
-def noticed_otherwise(case: Case) -> Iterator[OtherPlay]:
+def noticed_otherwise(request: PlanRequest) -> Iterator[VariantRun]:
     """Yield the simulations in which heartbeats come, and stopped members expire, as early and as late as can be.
 
     Where members decide nothing together, the broker may decide between two of those that expire one by one.
     """
-    design, stops = case.design, case.outside.notices_late
+    design, stops = request.design, request.outside.notices_late
 
-    def play(timed_design: Design, notice_timing: Noticed) -> OtherPlay:
-        return OtherPlay(case, timed_design, replace(case.options.of_one_play(), noticed=notice_timing))
+    def variant(timed_design: Design, notice_timing: Noticed) -> VariantRun:
+        return VariantRun(request, timed_design, replace(request.options.of_one_run(), noticed=notice_timing))
 
     if design.times_vary:
-        yield play(design.soonest(), "early")
-        yield play(design.late(), case.options.noticed)
+        yield variant(design.soonest(), "early")
+        yield variant(design.late(), request.options.noticed)
         for place, timed_design in enumerate(design.at_other_times()):
-            yield play(timed_design, "early" if place % 2 else case.options.noticed)
+            yield variant(timed_design, "early" if place % 2 else request.options.noticed)
     elif stops:
-        yield play(design, "early")
-        yield play(design, "late")
+        yield variant(design, "early")
+        yield variant(design, "late")
     if design.times_vary and stops:
-        yield play(design.soonest(), "one-by-one")
-        yield play(design.soonest(), "reversed")
+        yield variant(design.soonest(), "one-by-one")
+        yield variant(design.soonest(), "reversed")
 
 
-def _stores_matter(case: Case, play: InFigures) -> bool:
+def _stores_matter(request: PlanRequest, run: HasFigures) -> bool:
     """Tell whether more may start cold if stores are in memory, and whether they are is unknown."""
-    if not _stores_unknown(case):
+    if not _stores_unknown(request):
         return False
-    facts = {start.evidence.fact for start in play.unproven_starts}
-    return bool(play.summary.hops) or Fact.STORES_UNKNOWN in facts
+    facts = {start.evidence.fact for start in run.unproven_starts}
+    return bool(run.summary.hops) or Fact.STORES_UNKNOWN in facts
 
 
-def _stores_unknown(case: Case) -> bool:
-    return case.snapshot.stores in (None, "mixed") and case.options.proofs != "none"
+def _stores_unknown(request: PlanRequest) -> bool:
+    return request.snapshot.stores in (None, "mixed") and request.options.proofs != "none"
 
 
-def _in_memory(case: Case) -> Case:
-    return replace(case, snapshot=replace(case.snapshot, stores="in-memory"))
+def _in_memory(request: PlanRequest) -> PlanRequest:
+    return replace(request, snapshot=replace(request.snapshot, stores="in-memory"))
 
 
 def _not_firm(likely_plan: Plan, other_plans: Sequence[Plan]) -> Iterator[Note]:
@@ -472,50 +494,50 @@ def _in_short(summary: Summary) -> str:
     return f"{duration(summary.duration_ms)}, {rebalances}, {cold}, {pauses}"
 
 
-def _ends(play: InFigures) -> Ends:
-    known_ms = None if play.summary.duration_is == "least" else play.summary.duration_ms
-    most_cold = play.summary.cold_handovers + len(play.unproven_starts)
+def _ends(run: HasFigures) -> Ends:
+    known_ms = None if run.summary.duration_is == "least" else run.summary.duration_ms
+    most_cold = run.summary.cold_handovers + len(run.unproven_starts)
     return {
         _KNOWN_TIME: known_ms,
         _MOST_COLD: most_cold,
         _SETTLES_IN_MEMORY: 1,
         _LONGER_IN_MEMORY: 0,
-        **{figure: figure_of(play, figure) for figure in FIGURES},
+        **{figure: figure_of(run, figure) for figure in FIGURES},
     }
 
 
-def _settle_in_memory(plays: Sequence[Ends]) -> bool:
+def _settle_in_memory(outcomes: Sequence[Ends]) -> bool:
     """Tell whether every simulation settles, and would with stores in memory, too."""
-    return all(play["settles"] and play[_SETTLES_IN_MEMORY] for play in plays)
+    return all(outcome["settles"] and outcome[_SETTLES_IN_MEMORY] for outcome in outcomes)
 
 
-def _ranges(plays: Sequence[Ends], coldest: Sequence[Ends] = ()) -> Iterator[FigureRange]:
+def _ranges(outcomes: Sequence[Ends], coldest: Sequence[Ends] = ()) -> Iterator[FigureRange]:
     """Yield the figures that differ; of cold starts with those of ``coldest`` and what is not proven.
 
     Whether all settle is of ``coldest`` as well, and of stores in memory.
     """
     for figure in FIGURES:
         is_cold = figure == "cold_handovers"
-        bounds = _both_ends((*plays, *coldest) if is_cold else plays, figure)
-        if figure == "settles" and bounds is not None and not _settle_in_memory((*plays, *coldest)):
+        bounds = _both_ends((*outcomes, *coldest) if is_cold else outcomes, figure)
+        if figure == "settles" and bounds is not None and not _settle_in_memory((*outcomes, *coldest)):
             bounds = 0, bounds[1]
         if bounds is not None and is_cold:
-            bounds = bounds[0], max(play[_MOST_COLD] or 0 for play in (*plays, *coldest))
+            bounds = bounds[0], max(outcome[_MOST_COLD] or 0 for outcome in (*outcomes, *coldest))
         if bounds is not None and bounds[0] != bounds[1]:
             yield FigureRange(figure, *bounds)
 
 
-def _differ(plays: Sequence[Ends]) -> bool:
+def _differ(outcomes: Sequence[Ends]) -> bool:
     """Tell whether a figure differs, apart from the unproven starts of each simulation."""
     return any(
-        bounds is not None and bounds[0] != bounds[1] for bounds in (_both_ends(plays, name) for name in FIGURES)
+        bounds is not None and bounds[0] != bounds[1] for bounds in (_both_ends(outcomes, name) for name in FIGURES)
     )
 
 
-def _both_ends(plays: Sequence[Ends], figure: str) -> tuple[int, int] | None:
+def _both_ends(outcomes: Sequence[Ends], figure: str) -> tuple[int, int] | None:
     """Return the least and the most of a figure; ``None``: it is unknown in one of the simulations."""
-    ends = [end for play in plays if (end := play[figure]) is not None]
-    return (min(ends), max(ends)) if len(ends) == len(plays) else None
+    ends = [end for outcome in outcomes if (end := outcome[figure]) is not None]
+    return (min(ends), max(ends)) if len(ends) == len(outcomes) else None
 
 
 def _is_long(plan: Plan) -> bool:
@@ -526,25 +548,29 @@ def _is_input_behind(plan: Plan) -> bool:
     return any(note.code == INPUT_BEHIND for note in plan.warnings)
 
 
-def _endless(plays: Sequence[Ends], *, input_behind: bool) -> Iterator[Note]:
+def _endless(outcomes: Sequence[Ends], *, input_behind: bool) -> Iterator[Note]:
     """Warn of figures that are known in the first simulation, and not in every other, or not with a backlog."""
     for subject, names in _MAY_BE_UNKNOWN.items():
-        known_figures = (figure for figure in names if plays[0][figure] is not None and _is_told(plays[0], figure))
-        figures = tuple(figure for figure in known_figures if any(play[figure] is None for play in plays))
+        known_figures = (
+            figure for figure in names if outcomes[0][figure] is not None and _is_told(outcomes[0], figure)
+        )
+        figures = tuple(figure for figure in known_figures if any(outcome[figure] is None for outcome in outcomes))
         if figures:
             yield Note(ENDLESS, f"In some outcomes it is unknown {subject}", figures)
-    if plays[0][_KNOWN_TIME] is not None and (input_behind or any(play[_KNOWN_TIME] is None for play in plays)):
+    if outcomes[0][_KNOWN_TIME] is not None and (
+        input_behind or any(outcome[_KNOWN_TIME] is None for outcome in outcomes)
+    ):
         yield Note(ENDLESS, "In some outcomes the duration is unknown", ("duration_ms",))
 
 
-def _is_told(play: Ends, figure: str) -> bool:
+def _is_told(outcome: Ends, figure: str) -> bool:
     """Tell whether a simulation has such a figure: the time of a cold start only where there is one."""
-    return figure != _COLD_RESTORE or bool(play[figure])
+    return figure != _COLD_RESTORE or bool(outcome[figure])
 
 
 def _restoring_first(on_disks: Ends, in_memory: Ends) -> Ends:
     """Return how many tasks restore first at worst, and for how long, with stores on disks or in memory."""
-    numbers, times = ([play[name] for play in (on_disks, in_memory)] for name in _RESTORING_FIRST)
+    numbers, times = ([outcome[name] for outcome in (on_disks, in_memory)] for name in _RESTORING_FIRST)
     known_ms = [lasts_ms for lasts_ms in times if lasts_ms is not None]
     most_ms = max(known_ms) if len(known_ms) == len(times) else None
     return dict(zip(_RESTORING_FIRST, (max(number or 0 for number in numbers), most_ms), strict=True))

@@ -10,7 +10,7 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.plan import COPIES_TOGETHER
 
 
-def copies_together(group: Group, final: Sequence[Holding], config: AssignmentConfig) -> tuple[Note, ...]:
+def tags_not_spread(group: Group, final: Sequence[Holding], config: AssignmentConfig) -> tuple[Note, ...]:
     """Warn, by tag, of stateful tasks whose copies lie on fewer values of it than there are copies, or on none.
 
     ``final`` is what consumers of ``group`` hold at the end. A task with no standby has nothing to keep apart.

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from kstream_plan.model import Note
 from kstream_plan.model.scenario import Bounce, Scenario, moment
-from kstream_plan.plans import MemberLeft, Plan, PlayedSoFar
+from kstream_plan.plans import MemberLeft, Plan, RunSoFar
 
 #: The code of the note that tells of one.
 OUTAGE = "outage"
@@ -18,10 +18,10 @@ _TO_MS = 1_000
 _MOST_TIME_OUTS = 4
 
 #: Simulates another scenario on the same group.
-Play = Callable[[Scenario], Plan]
+PlanWith = Callable[[Scenario], Plan]
 
 
-def outage_note(plan: Plan, scenario: Scenario, play: Play) -> Note | None:
+def outage_note(plan: Plan, scenario: Scenario, plan_with: PlanWith) -> Note | None:
     """Return how many tasks stand still at once, if those are of several instances, and what helps, as simulated."""
     bounces = [event for event in scenario.events if isinstance(event, Bounce)]
     if not bounces:
@@ -29,7 +29,7 @@ def outage_note(plan: Plan, scenario: Scenario, play: Play) -> Note | None:
     at_once = standing_still(plan, bounces[0].at_ms)
     if not at_once:
         return None
-    remedies = list(_helpful_changes(plan, scenario, play))
+    remedies = list(_helpful_changes(plan, scenario, plan_with))
     helps = f"not with {', or '.join(remedies)} (simulated)"
     if not remedies:
         helps = "with every simulated alternative too, or tasks may start cold"
@@ -37,7 +37,7 @@ def outage_note(plan: Plan, scenario: Scenario, play: Play) -> Note | None:
     return Note(OUTAGE, message)
 
 
-def standing_still(result: Plan | PlayedSoFar, from_ms: int) -> int:
+def standing_still(result: Plan | RunSoFar, from_ms: int) -> int:
     """Return how many tasks stand still at the same time, at worst, of several instances, and that stop from then on.
 
     What is only handed over, within a heartbeat interval, does not count; what an instance ran that is away always
@@ -77,7 +77,7 @@ def standing_still(result: Plan | PlayedSoFar, from_ms: int) -> int:
 class _Owners:
     """The owners of tasks, by time."""
 
-    def __init__(self, result: Plan | PlayedSoFar) -> None:
+    def __init__(self, result: Plan | RunSoFar) -> None:
         self._result = result
         self._ends_ms = [rnd.ends_ms for rnd in result.rounds]
         self._owners_by_rounds: dict[int, dict[int, int]] = {}
@@ -108,23 +108,23 @@ class _Owners:
         return self._owners_by_rounds[rounds]
 
 
-def _helpful_changes(plan: Plan, scenario: Scenario, play: Play) -> Iterator[str]:
-    pause_ms = _least_pause_ms(plan, scenario, play)
+def _helpful_changes(plan: Plan, scenario: Scenario, plan_with: PlanWith) -> Iterator[str]:
+    pause_ms = _least_pause_ms(plan, scenario, plan_with)
     if pause_ms is not None:
         yield f"pause: {moment(pause_ms)}"
     surges = any(isinstance(event, Bounce) and event.surge for event in scenario.events)
     for name, changes in (("static: true", {"static": True}), ("leave: true", {"leaves": True})):
         if surges and "static" in changes:  # new instances take nobody's place
             continue
-        if _helps(play(_with_bounces(scenario, **changes)), plan, scenario):
+        if _helps(plan_with(_with_bounces(scenario, **changes)), plan, scenario):
             yield name
 
 
-def _least_pause_ms(plan: Plan, scenario: Scenario, play: Play) -> int | None:
+def _least_pause_ms(plan: Plan, scenario: Scenario, plan_with: PlanWith) -> int | None:
     """Return the least pause with which there is none; ``None`` if even a long one does not help."""
 
     def helps(pause_ms: int) -> bool:
-        return _helps(play(_with_bounces(scenario, pause_ms=pause_ms)), plan, scenario)
+        return _helps(plan_with(_with_bounces(scenario, pause_ms=pause_ms)), plan, scenario)
 
     low = max(event.pause_ms for event in scenario.events if isinstance(event, Bounce))
     high = max(low, plan.config.session_timeout_ms) * _MOST_TIME_OUTS

@@ -9,21 +9,21 @@ from itertools import chain
 from kstream_plan.model import UNKNOWN, Copy, Group, GroupState, Rates
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.model.starting_state import Beginning
+from kstream_plan.model.starting_state import KnownHistory
 from kstream_plan.plans.design import CopyDoubt
 
 _Seat = tuple[int, int]
 
 
 @dataclass(slots=True)
-class Readiness:
+class CaughtUpEstimate:
     """Tells of assigned copies whether they count as caught up at ``to_ms``; private to one plan's first rebalance.
 
     ``from_ms`` is the time of the state that ``beginning`` is about. ``doubts`` collects the copies whose answer is
     unknown.
     """
 
-    beginning: Beginning
+    beginning: KnownHistory
     from_ms: int
     to_ms: int
     config: AssignmentConfig
@@ -111,7 +111,7 @@ def to_restore(copies: Iterable[tuple[Copy, ...]]) -> dict[int, int]:
     return records_by_instance
 
 
-def silent_copies(state: GroupState, readiness: Readiness, rates: Rates) -> tuple[tuple[Copy, ...], ...]:
+def silent_copies(state: GroupState, readiness: CaughtUpEstimate, rates: Rates) -> tuple[tuple[Copy, ...], ...]:
     """Return a state's copies as of now; it is unknown whether copies without a report have caught up."""
     on_instance = to_restore(state.copies)
 

@@ -34,7 +34,7 @@ from kstream_plan.model.scenario import (
 )
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.instance_ids import check_consumers, renamed, thread_ids, with_threads_of
-from kstream_plan.planner.lead import Lead, NextLeader
+from kstream_plan.planner.leader_settings import Lead, NextLeader
 from kstream_plan.plans import Outage, Trigger
 from kstream_plan.plans.membership import Arrival, Departure, GroupChange
 
@@ -48,7 +48,7 @@ Noticed: TypeAlias = Literal["likely", "early", "late", "one-by-one", "reversed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Timeline:
+class MembershipTimeline:
     """All changes in time; ``all_instances``: every instance that ever takes part, with all threads it ever has.
 
     ``unnoticed`` are those of the outages, in time, after which the group goes on as if nothing had happened.
@@ -90,7 +90,7 @@ def timeline(
     next_leader: NextLeader = "longest",
     notice_timing: Noticed = "likely",
     rebalances_until_ms: int | None = None,
-) -> Timeline:
+) -> MembershipTimeline:
     """Say what the group notices of ``events``, and when. New instances have their process ids already.
 
     ``lost_in_crash``: how many records of each task an instance lacks after a crash; ``in_memory``: who comes back has
@@ -109,9 +109,9 @@ def timeline(
     draft = _Draft(
         everybody, lead, lost_in_crash, in_memory=in_memory, notice_timing=notice_timing, rebalances_until_ms=first_ms
     )
-    draft.play(events)
+    draft.add(events)
     draft.notice_until(None)
-    return Timeline(
+    return MembershipTimeline(
         changes=tuple(draft.changes),
         outages=_lasting(draft.outages + draft.unnoticed),
         unnoticed=_lasting(draft.unnoticed),
@@ -188,7 +188,7 @@ class _Draft:
     def __post_init__(self) -> None:
         self.all_instances.update(self.members)
 
-    def play(self, events: Iterable[Event]) -> None:
+    def add(self, events: Iterable[Event]) -> None:
         """Take all events in time; what waits for a rebalance to end is late, and so is what comes after it."""
         queue: list[_Due] = [_Due(event.at_ms, place, 0, event) for place, event in enumerate(events)]
         heapify(queue)

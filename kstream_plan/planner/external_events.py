@@ -9,14 +9,14 @@ from itertools import pairwise
 
 from kstream_plan.model import Group, Rates
 from kstream_plan.model.scenario import Burst, ProduceRate, RestoreRate
-from kstream_plan.planner.scenario_as_noticed import PaceChange
+from kstream_plan.planner.membership_timeline import PaceChange
 from kstream_plan.plans import Outage
 from kstream_plan.plans.membership import GroupChange, moved_rates
 from kstream_plan.plans.restoring import Span
 
 
 @dataclass(slots=True)
-class OutsideEvents:
+class ExternalEvents:
     """The changes still to come; a plan's own private draft, consumed as time passes.
 
     ``rates`` are those of now, by the indices of ``group``, the members of now.

@@ -27,8 +27,8 @@ from kstream_plan.plans import (
     Trigger,
     Verdict,
 )
-from kstream_plan.plans.design import Ahead, Coordinator, Due, Ending, Lapse, Turn
-from kstream_plan.plans.membership import TakingIn
+from kstream_plan.plans.design import Ahead, Conclusion, Coordinator, Interval, NextRebalance, Rebalance
+from kstream_plan.plans.membership import MembershipChange
 from kstream_plan.plans.verdict import Cause, CauseCode
 
 #: So many rounds are looked ahead for where everything runs in the end; a cluster that is left alone takes a few.
@@ -59,13 +59,13 @@ class ConnectStart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConnectTurn(Turn):
+class ConnectRebalance(Rebalance):
     """A round; ``next_cluster`` is the cluster once everybody has the answer."""
 
     next_cluster: ConnectGroup
 
 
-class ConnectCoordinator(Coordinator[ConnectTurn]):
+class ConnectCoordinator(Coordinator[ConnectRebalance]):
     """Coordinates one cluster: the leader decides, and all workers follow within the round."""
 
     def __init__(self, config: AssignmentConfig, rules: Rules) -> None:
@@ -77,7 +77,7 @@ class ConnectCoordinator(Coordinator[ConnectTurn]):
         self._own_delay_ms: dict[str, int] = {}
         self._own_laws: dict[str, ConnectLaws] = {}
 
-    def last(self, state: GroupState) -> ConnectTurn | None:
+    def resume(self, state: GroupState) -> ConnectRebalance | None:
         """Return the round before the plan, unless a rebalance starts now."""
         begins = state.memory
         assert isinstance(begins, ConnectStart)
@@ -86,15 +86,17 @@ class ConnectCoordinator(Coordinator[ConnectTurn]):
         if begins.asks_now:
             return None
         state = replace(state, at_ms=0, memory=begins.group)
-        return self._turn(state, begins.group, 0, tuple(state.holdings), ())
+        return self._rebalance(state, begins.group, 0, tuple(state.holdings), ())
 
-    def until_now(self, state: GroupState, _lapse: Lapse) -> GroupState:
+    def advance_to_now(self, state: GroupState, _interval: Interval) -> GroupState:
         """Return the group as it was captured."""
         begins = state.memory
         assert isinstance(begins, ConnectStart)
         return replace(state, at_ms=0, memory=begins.group)
 
-    def take(self, state: GroupState, at_ms: int, _trigger: Trigger, members: tuple[Step, ...]) -> ConnectTurn:
+    def rebalance(
+        self, state: GroupState, at_ms: int, _trigger: Trigger, members: tuple[Step, ...]
+    ) -> ConnectRebalance:
         """Simulate the round that is due now."""
         next_cluster = self._cluster_after_round(_cluster(state), at_ms)
         holdings = holdings_of(state, next_cluster)
@@ -103,36 +105,40 @@ class ConnectCoordinator(Coordinator[ConnectTurn]):
             *self._stops_and_starts(state, next_cluster, holdings),
             *self._unassigned_steps(state, next_cluster, holdings, at_ms),
         ]
-        return self._turn(state, next_cluster, at_ms, holdings, steps)
+        return self._rebalance(state, next_cluster, at_ms, holdings, steps)
 
-    def changes_nothing(self, turn: ConnectTurn) -> bool:
+    def changes_nothing(self, rebalance: ConnectRebalance) -> bool:
         """Tell whether no work stops or starts, and no delay begins, moves or ends."""
-        quiet = due_ms(turn.next_cluster) is None and due_ms(_cluster(turn.state)) is None
-        steps = (step for step in turn.steps if not _is_not_configured(step))
-        return quiet and not any(steps) and tuple(turn.held) == tuple(turn.state.holdings)
+        quiet = due_ms(rebalance.next_cluster) is None and due_ms(_cluster(rebalance.state)) is None
+        steps = (step for step in rebalance.steps if not _is_not_configured(step))
+        return quiet and not any(steps) and tuple(rebalance.held) == tuple(rebalance.state.holdings)
 
-    def next(self, turn: ConnectTurn, ahead: Ahead) -> Due | None:
+    def next_rebalance(self, rebalance: ConnectRebalance, ahead: Ahead) -> NextRebalance | None:
         """Return when workers join again: those that lost something at once, the others when a delay ends."""
         del ahead
-        again_ms = due_ms(turn.next_cluster)
+        again_ms = due_ms(rebalance.next_cluster)
         if again_ms is None:
             return None
-        if again_ms <= turn.at_ms:
-            return Due(self._followed_up_ms(turn.at_ms), Trigger.FOLLOW_UP, under_way=True)
-        return Due(again_ms, Trigger.DEADLINE)
+        if again_ms <= rebalance.at_ms:
+            return NextRebalance(self._followed_up_ms(rebalance.at_ms), Trigger.FOLLOW_UP, under_way=True)
+        return NextRebalance(again_ms, Trigger.DEADLINE)
 
-    def later(self, turn: ConnectTurn, lapse: Lapse) -> GroupState:
+    def advance(self, rebalance: ConnectRebalance, interval: Interval) -> GroupState:
         """Return the group as the next round finds it; an idle round changes nothing."""
-        if lapse.idle:
-            return turn.state
+        if interval.idle:
+            return rebalance.state
         return replace(
-            turn.state, generation=turn.generation, at_ms=turn.at_ms, holdings=turn.held, memory=turn.next_cluster
+            rebalance.state,
+            generation=rebalance.generation,
+            at_ms=rebalance.at_ms,
+            holdings=rebalance.held,
+            memory=rebalance.next_cluster,
         )
 
-    def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
+    def apply_change(self, state: GroupState, taking: MembershipChange) -> tuple[GroupState, Sequence[Step]]:
         """Apply joins and leaves; settings count from now."""
         self._remember(state)
-        next_state, steps = super().take_in(state, taking)
+        next_state, steps = super().apply_change(state, taking)
         self._config = taking.config
         if isinstance(taking.change.event, ConfigChange):
             self._own_delay_ms.clear()
@@ -149,21 +155,22 @@ class ConnectCoordinator(Coordinator[ConnectTurn]):
         leader = None if cluster.leader is None else taking.group.instance_index[cluster.leader]
         return replace(next_state, memory=cluster, leader=leader), steps
 
-    def waited_for(self, turn: ConnectTurn) -> tuple[WorkId, ...]:
+    def pending_work(self, rebalance: ConnectRebalance) -> tuple[WorkId, ...]:
         """Return the unassigned work."""
         return tuple(
-            turn.state.group.tasks[task].task_id for task in _unassigned_tasks(turn.state, turn.held, turn.next_cluster)
+            rebalance.state.group.tasks[task].task_id
+            for task in _unassigned_tasks(rebalance.state, rebalance.held, rebalance.next_cluster)
         )
 
-    def ended(self, turn: ConnectTurn, verdict: Verdict, rates: Rates) -> Ending:
+    def conclude(self, rebalance: ConnectRebalance, verdict: Verdict, rates: Rates) -> Conclusion:
         """Return "stuck" where work is unassigned and no rebalance comes by itself."""
-        unassigned_work = self.waited_for(turn)
+        unassigned_work = self.pending_work(rebalance)
         if verdict.kind == "settled" and unassigned_work:
             cause = Cause(
-                CauseCode.LEFT_UNASSIGNED, unassigned_work[0], turn.next_cluster.leader or "", _LEFT_UNASSIGNED
+                CauseCode.LEFT_UNASSIGNED, unassigned_work[0], rebalance.next_cluster.leader or "", _LEFT_UNASSIGNED
             )
             verdict = Verdict("stuck", unassigned_work, "connectors and tasks stay unassigned", cause)
-        return super().ended(turn, verdict, rates)
+        return super().conclude(rebalance, verdict, rates)
 
     def _restarted(self, process_id: str, at_ms: int) -> None:
         """Record the delay and the release that a joining worker was restarted with."""
@@ -254,14 +261,14 @@ class ConnectCoordinator(Coordinator[ConnectTurn]):
                 steps.append(NobodyRuns(names, to_ms, Reason(code)))
         return steps
 
-    def _turn(
+    def _rebalance(
         self,
         state: GroupState,
         next_cluster: ConnectGroup,
         at_ms: int,
         holdings: Sequence[Holding],
         steps: Sequence[Step],
-    ) -> ConnectTurn:
+    ) -> ConnectRebalance:
         any_start = any(isinstance(step, HandOver) for step in steps)
         unassigned_tasks, is_last = _unassigned_tasks(state, holdings, next_cluster), due_ms(next_cluster) is None
         settles = is_last and not unassigned_tasks
@@ -271,7 +278,7 @@ class ConnectCoordinator(Coordinator[ConnectTurn]):
             else next_cluster
         )
         end = tuple(holdings) if settles else holdings_of(state, self._in_the_end(in_the_end))
-        return ConnectTurn(
+        return ConnectRebalance(
             at_ms=at_ms,
             state=state,
             generation=next_cluster.generation,

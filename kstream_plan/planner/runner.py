@@ -10,32 +10,32 @@ T = TypeVar("T")
 Ends: TypeAlias = Mapping[str, int | None]
 
 
-class SideBySide(Protocol):
+class Runner(Protocol):
     """Runs independent simulations, in any order. All of them can be pickled."""
 
-    def begin(self, plays: Sequence[Callable[[], Any]], /) -> None:
+    def begin(self, runs: Sequence[Callable[[], Any]], /) -> None:
         """Begin simulations whose outcomes are likely to be needed."""
         ...
 
-    def __call__(self, plays: Sequence[Callable[[], T]], /) -> Sequence[T]:
+    def __call__(self, runs: Sequence[Callable[[], T]], /) -> Sequence[T]:
         """Return the outcome of each of these simulations, whether begun before or not."""
         ...
 
-    def run_each(self, play: Callable[[int], T], number: int, /) -> Iterator[T]:
+    def run_each(self, run: Callable[[int], T], number: int, /) -> Iterator[T]:
         """Yield the outcomes of 0 to ``number`` - 1 in their order, and simulate no more than are consumed."""
         ...
 
 
 class _InTurn:
-    def begin(self, plays: Sequence[Callable[[], Any]]) -> None:
+    def begin(self, runs: Sequence[Callable[[], Any]]) -> None:
         """Begin nothing: only one runs at a time."""
 
-    def __call__(self, plays: Sequence[Callable[[], T]]) -> Sequence[T]:
-        return [play() for play in plays]
+    def __call__(self, runs: Sequence[Callable[[], T]]) -> Sequence[T]:
+        return [run() for run in runs]
 
-    def run_each(self, play: Callable[[int], T], number: int) -> Iterator[T]:
-        return map(play, range(number))
+    def run_each(self, run: Callable[[int], T], number: int) -> Iterator[T]:
+        return map(run, range(number))
 
 
 #: Runs simulations one after the other.
-in_turn: SideBySide = _InTurn()
+sequential: Runner = _InTurn()

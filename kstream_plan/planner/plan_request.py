@@ -1,4 +1,4 @@
-"""One case: a snapshot, what happens to it, and how it is planned, ready to be simulated."""
+"""One request for a plan: a snapshot, what happens to it, and how it is planned, ready to be simulated."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from kstream_plan.errors import UsageError
 from kstream_plan.model import Group, GroupState, Holdings, Rates, Snapshot
 from kstream_plan.model.scenario import Bounce, Event, Scenario, Stop
 from kstream_plan.model.starting_state import newcomers, state_now
-from kstream_plan.planner.loop import OnRound, Rehearsal, rehearse
+from kstream_plan.planner.external_events import ExternalEvents
+from kstream_plan.planner.loop import OnRound, RunResult, run_rounds
+from kstream_plan.planner.membership_timeline import MembershipTimeline, timeline
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.planner.outside_events import OutsideEvents
 from kstream_plan.planner.roster import Roster
-from kstream_plan.planner.scenario_as_noticed import Timeline, timeline
-from kstream_plan.plans import PlayedSoFar, Round, Trigger
-from kstream_plan.plans.design import Design, Turn
+from kstream_plan.plans import Round, RunSoFar, Trigger
+from kstream_plan.plans.design import Design, Rebalance
 from kstream_plan.plans.pauses import pauses_of
 
 #: Times are shown in whole seconds: now may be the one that is shown of the snapshot.
 _SHOWN_MS = 1_000
 #: How many rounds were simulated, whether none comes after them, and what they are → whether that is enough.
-Enough: TypeAlias = Callable[[int, bool, Callable[[], PlayedSoFar]], bool]
+Enough: TypeAlias = Callable[[int, bool, Callable[[], RunSoFar]], bool]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Case:
+class PlanRequest:
     """One snapshot with what happens to it, to be simulated as it is, and as it might be.
 
     ``events`` and ``outside`` are what the ``design`` and the group make of the scenario; it begins at ``now_ms`` after
@@ -41,7 +41,7 @@ class Case:
     scenario: Scenario | None
     enough: Enough | None
     events: tuple[Event, ...]
-    outside: Timeline
+    outside: MembershipTimeline
     now_ms: int
 
     @classmethod
@@ -52,7 +52,7 @@ class Case:
         options: PlanOptions,
         scenario: Scenario | None = None,
         enough: Enough | None = None,
-    ) -> Case:
+    ) -> PlanRequest:
         """Take in what happens to the group.
 
         Raises:
@@ -81,7 +81,7 @@ class Case:
 
     def simulate(
         self, rates: Rates | None = None, *, on_round: OnRound | None = None, balances: bool = True
-    ) -> tuple[GroupState, Roster, Rehearsal]:
+    ) -> tuple[GroupState, Roster, RunResult]:
         """Simulate it, by default with the snapshot's rates; return the group at first, the roster, and what came out.
 
         ``balances``: count how even the load is after every round.
@@ -92,11 +92,11 @@ class Case:
         state = design.start(known_state, self.scenario)
         roster = Roster(state.group, outside.all_instances if self.scenario else None)
         rates = snapshot.rates if rates is None else rates
-        outcome = rehearse(
+        outcome = run_rounds(
             state,
             config,
             design.coordinator(config),
-            OutsideEvents(state.group, rates, outside.changes, outside.outages, outside.paces),
+            ExternalEvents(state.group, rates, outside.changes, outside.outages, outside.paces),
             roster,
             first_trigger=self.options.trigger or (Trigger.JOIN if self._any_joins(state) else Trigger.MANUAL),
             max_rounds=self.most_rounds(state.group),
@@ -124,7 +124,7 @@ class Case:
             return self.options.max_rounds
         return self.design.rounds_at_most(most, self.snapshot.config)
 
-    def played_soonest(self) -> Rehearsal:
+    def run_soonest(self) -> RunResult:
         """Simulate it with everything restored at once and every rebalance as early as it can be; only times count."""
         config, design = self.snapshot.config, self.design.soonest()
         outside = timeline(
@@ -144,23 +144,28 @@ class Case:
         return soonest.simulate(rates, balances=self.enough is not None)[2]
 
     def _is_enough(
-        self, state: GroupState, roster: Roster, previous_turn: Turn | None, rounds: Sequence[Round], ended: bool
+        self,
+        state: GroupState,
+        roster: Roster,
+        previous_rebalance: Rebalance | None,
+        rounds: Sequence[Round],
+        ended: bool,
     ) -> bool:
-        def so_far() -> PlayedSoFar:
+        def so_far() -> RunSoFar:
             group, config, outages = roster.group, self.snapshot.config, self.outside.unnoticed
-            initial = roster.holdings(state.group, held_at_first(state, previous_turn))
+            initial = roster.holdings(state.group, held_at_first(state, previous_rebalance))
             rounds_so_far, stopping = tuple(rounds), self.design.stopping(group)
             pauses = pauses_of(group, initial, rounds, stopping, config, outages, from_start=True)
-            return PlayedSoFar(
+            return RunSoFar(
                 group=group, config=config, initial=initial, rounds=rounds_so_far, pauses=pauses, outages=outages
             )
 
         return self.enough is not None and self.enough(len(rounds), ended, so_far)
 
 
-def held_at_first(state: GroupState, previous_turn: Turn | None) -> Holdings:
-    """Return what all members hold before the first round: as the state says, or as the ``previous_turn`` leaves it."""
-    return Holdings.of(state.group, state.holdings) if previous_turn is None else previous_turn.held
+def held_at_first(state: GroupState, previous_rebalance: Rebalance | None) -> Holdings:
+    """Return what each member holds before the first round: by the state, or after the ``previous_rebalance``."""
+    return Holdings.of(state.group, state.holdings) if previous_rebalance is None else previous_rebalance.held
 
 
 def rebalances_until_ms(snapshot: Snapshot, design: Design, options: PlanOptions) -> int | None:

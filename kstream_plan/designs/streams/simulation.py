@@ -26,8 +26,8 @@ from kstream_plan.model import Group, GroupState, Holding, Holdings, Rates, Work
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.model.streams_group import BROKER_VERSIONS
 from kstream_plan.plans import Phase, Reason, ReasonCode, Step, Trigger, Verdict
-from kstream_plan.plans.design import Ahead, Coordinator, Due, Ending, Lapse, Turn
-from kstream_plan.plans.membership import TakingIn
+from kstream_plan.plans.design import Ahead, Conclusion, Coordinator, Interval, NextRebalance, Rebalance
+from kstream_plan.plans.membership import MembershipChange
 from kstream_plan.plans.steps import Demote, Drop, HandOver, Promote, Revoke, ThreadMove
 
 _NOTHING = Owned(frozenset(), frozenset())
@@ -35,7 +35,7 @@ _NOTHING = Owned(frozenset(), frozenset())
 _LONGEST_SILENCE = 100
 
 
-class StreamsCoordinator(Coordinator[Turn]):
+class StreamsCoordinator(Coordinator[Rebalance]):
     """Simulates the heartbeats of one group; see the module."""
 
     waits_for_all = False
@@ -51,25 +51,27 @@ class StreamsCoordinator(Coordinator[Turn]):
         self._number: list[int] | None = None
         self._age_ms: int | None = None
 
-    def last(self, state: GroupState) -> Turn | None:
-        """Return the turn before the plan, if some member has not reached its target yet."""
+    def resume(self, state: GroupState) -> Rebalance | None:
+        """Return the rebalance before the plan, if some member has not reached its target yet."""
         memory = self._initial_memory(state)
         if memory.computes_at_ms == 0 or is_stable(memory.broker):
             return None
-        turn = self._turn(replace(state, at_ms=0, memory=self._with_next_heartbeats(memory, state.group, 0, ())), 0, ())
-        return replace(turn, held=with_pending(state, memory.broker, self._numbers(state.group, memory.broker)))
+        rebalance = self._rebalance(
+            replace(state, at_ms=0, memory=self._with_next_heartbeats(memory, state.group, 0, ())), 0, ()
+        )
+        return replace(rebalance, held=with_pending(state, memory.broker, self._numbers(state.group, memory.broker)))
 
-    def until_now(self, state: GroupState, lapse: Lapse) -> GroupState:
+    def advance_to_now(self, state: GroupState, interval: Interval) -> GroupState:
         """Let copies restore and fall behind that were reported before now."""
         start = state.memory
         assert isinstance(start, Start)
         reported_in = {
-            seat: at_ms - lapse.from_ms for seat, at_ms in start.reported_ms.items() if at_ms > lapse.from_ms
+            seat: at_ms - interval.from_ms for seat, at_ms in start.reported_ms.items() if at_ms > interval.from_ms
         }
-        restored_state = self._later(state, lapse, reported_in)
+        restored_state = self._later(state, interval, reported_in)
         return replace(restored_state, at_ms=0, memory=self._initial_memory(state))
 
-    def take(self, state: GroupState, at_ms: int, _trigger: Trigger, members: tuple[Step, ...]) -> Turn:
+    def rebalance(self, state: GroupState, at_ms: int, _trigger: Trigger, members: tuple[Step, ...]) -> Rebalance:
         """Take the heartbeats of members that join now, or the one that is due."""
         memory = memory_of(state)
         overdue_member = next((member_id for member_id, fenced_ms in memory.fences.items() if fenced_ms <= at_ms), None)
@@ -119,12 +121,14 @@ class StreamsCoordinator(Coordinator[Turn]):
             begins=False,
         )
         state = replace(state, memory=self._with_next_heartbeats(next_memory, state.group, at_ms, speakers))
-        turn = self._turn(state, at_ms, (*members, *steps))
+        rebalance = self._rebalance(state, at_ms, (*members, *steps))
         if computed or begins:
-            return turn
-        return replace(turn, member=self._seat_of(state, speaker or speakers[0]) if speakers else None, silent=silent)
+            return rebalance
+        return replace(
+            rebalance, member=self._seat_of(state, speaker or speakers[0]) if speakers else None, silent=silent
+        )
 
-    def _fence(self, state: GroupState, member_id: str, at_ms: int, members: tuple[Step, ...]) -> Turn:
+    def _fence(self, state: GroupState, member_id: str, at_ms: int, members: tuple[Step, ...]) -> Rebalance:
         """Fence a silent member, with all that it holds."""
         memory = memory_of(state)
         broker, beats = memory.broker.copied(), dict(memory.beats)
@@ -153,28 +157,32 @@ class StreamsCoordinator(Coordinator[Turn]):
             unreported_steps=(*memory.unreported_steps, *revocations),
         )
         state = replace(state, memory=self._with_next_heartbeats(next_memory, state.group, at_ms, ()))
-        return replace(self._turn(state, at_ms, members), silent=True)
+        return replace(self._rebalance(state, at_ms, members), silent=True)
 
-    def changes_nothing(self, turn: Turn) -> bool:
+    def changes_nothing(self, rebalance: Rebalance) -> bool:
         """Tell whether all members hold the target, and no other target is wanted."""
-        broker = memory_of(turn.state).broker
+        broker = memory_of(rebalance.state).broker
         if broker.group_epoch > broker.target_epoch:
             return False
         holdings = {
             member_id: (frozenset(member.active), member.standby) for member_id, member in broker.members.items()
         }
-        return not turn.steps and all(
+        return not rebalance.steps and all(
             holdings[member_id] == (target.active, target.standby) for member_id, target in broker.targets.items()
         )
 
-    def next(self, turn: Turn, ahead: Ahead) -> Due | None:
+    def next_rebalance(self, rebalance: Rebalance, ahead: Ahead) -> NextRebalance | None:
         """Return the next heartbeat at which a member hears something new, or a target is computed."""
-        memory, group, interval_ms = memory_of(turn.state), turn.state.group, self._config.heartbeat_interval_ms
+        memory, group, interval_ms = (
+            memory_of(rebalance.state),
+            rebalance.state.group,
+            self._config.heartbeat_interval_ms,
+        )
         if memory.begins and memory.computes_at_ms is None:
-            return Due(turn.at_ms, Trigger.FOLLOW_UP)
+            return NextRebalance(rebalance.at_ms, Trigger.FOLLOW_UP)
 
         def running_at(member_id: str, at_ms: int) -> int:
-            at_ms = max(at_ms, turn.at_ms)
+            at_ms = max(at_ms, rebalance.at_ms)
             instance = group.instance_index[memory.broker.members[member_id].process_id]
             for _ in range(_LONGEST_SILENCE):
                 if instance not in ahead(at_ms + 1)[-1].stopped_instances:
@@ -187,38 +195,38 @@ class StreamsCoordinator(Coordinator[Turn]):
             for member_id, beats in memory.beats.items()
             if beats.hears_at_ms is not None
         ]
-        fences = [max(turn.at_ms, fenced_ms) for fenced_ms in memory.fences.values()]
+        fences = [max(rebalance.at_ms, fenced_ms) for fenced_ms in memory.fences.values()]
         if memory.computes_at_ms is None:
-            return Due(min([*hears, *fences]), Trigger.FOLLOW_UP, of_member=True) if hears or fences else None
+            return NextRebalance(min([*hears, *fences]), Trigger.FOLLOW_UP, of_member=True) if hears or fences else None
         speaks = [running_at(member_id, self._speaks_ms(memory, member_id)) for member_id in memory.beats]
         due_ms, fence_ms = min([*hears, *speaks]), min(fences, default=None)
         if fence_ms is not None and fence_ms <= due_ms:
-            return Due(fence_ms, memory.trigger, of_member=True)
-        return Due(due_ms, memory.trigger)
+            return NextRebalance(fence_ms, memory.trigger, of_member=True)
+        return NextRebalance(due_ms, memory.trigger)
 
-    def later(self, turn: Turn, lapse: Lapse) -> GroupState:
-        """Return the group as the next turn finds it."""
-        at_ms = lapse.from_ms
-        for span in lapse.spans:
-            rate_of = _rate_of(turn.state.group, span.rates, span.stopped_instances)
+    def advance(self, rebalance: Rebalance, interval: Interval) -> GroupState:
+        """Return the group as the next rebalance finds it."""
+        at_ms = interval.from_ms
+        for span in interval.spans:
+            rate_of = _rate_of(rebalance.state.group, span.rates, span.stopped_instances)
             self._cold.restore(at_ms, at_ms + span.elapsed_ms, rate_of)
             at_ms += span.elapsed_ms
-        group, stopped_instances = turn.state.group, lapse.spans[-1].stopped_instances
+        group, stopped_instances = rebalance.state.group, interval.spans[-1].stopped_instances
         memory = replace(
-            memory_of(turn.state),
+            memory_of(rebalance.state),
             stopped_process_ids=tuple(group.instances[i].process_id for i in sorted(stopped_instances)),
         )
-        state = replace(turn.state, generation=turn.generation, at_ms=turn.at_ms, memory=memory)
-        return self._later(state, lapse, {})
+        state = replace(rebalance.state, generation=rebalance.generation, at_ms=rebalance.at_ms, memory=memory)
+        return self._later(state, interval, {})
 
-    def _later(self, state: GroupState, lapse: Lapse, reported_in: Mapping[tuple[int, int], int]) -> GroupState:
+    def _later(self, state: GroupState, interval: Interval, reported_in: Mapping[tuple[int, int], int]) -> GroupState:
         """Return the group after a time, with its copies as they are then."""
         cleanup_ms = self._config.state_cleanup_delay_ms
-        return advance_copies(state, lapse.spans, lapse.to_ms, cleanup_ms, reported_in, self._changing_tasks)
+        return advance_copies(state, interval.spans, interval.to_ms, cleanup_ms, reported_in, self._changing_tasks)
 
-    def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
+    def apply_change(self, state: GroupState, taking: MembershipChange) -> tuple[GroupState, Sequence[Step]]:
         """Remove members, and remember who is to join; settings count from now."""
-        next_state, steps = super().take_in(state, taking)
+        next_state, steps = super().apply_change(state, taking)
         memory, change = memory_of(state), taking.change
         broker, beats = memory.broker.copied(), dict(memory.beats)
         departed_process_ids = {departure.process_id for departure in change.departures}
@@ -256,46 +264,46 @@ class StreamsCoordinator(Coordinator[Turn]):
         )
         return replace(next_state, memory=next_memory), steps
 
-    def waited_for(self, turn: Turn) -> tuple[WorkId, ...]:
+    def pending_work(self, rebalance: Rebalance) -> tuple[WorkId, ...]:
         """Return the tasks that do not run on their target yet."""
-        pairs = zip(turn.decided, turn.held, strict=True)
+        pairs = zip(rebalance.decided, rebalance.held, strict=True)
         waiting_tasks = {
             task
             for decided_holding, current_holding in pairs
             for task in {*decided_holding.active} - {*current_holding.active}
         }
-        return tuple(turn.state.group.tasks[task].task_id for task in sorted(waiting_tasks))
+        return tuple(rebalance.state.group.tasks[task].task_id for task in sorted(waiting_tasks))
 
-    def ended(self, turn: Turn, verdict: Verdict, rates: Rates) -> Ending:
+    def conclude(self, rebalance: Rebalance, verdict: Verdict, rates: Rates) -> Conclusion:
         """Return when all tasks run, as far as that is known."""
-        self._cold.ended(turn.at_ms, _rate_of(turn.state.group, rates, frozenset()))
-        memory = memory_of(turn.state)
+        self._cold.ended(rebalance.at_ms, _rate_of(rebalance.state.group, rates, frozenset()))
+        memory = memory_of(rebalance.state)
         waiting_members = [
             member_id for member_id, member in memory.broker.members.items() if member.state is not MemberState.STABLE
         ]
         if verdict.kind == "settled" and waiting_members:
             verdict = Verdict(
                 "stuck",
-                self.waited_for(turn),
+                self.pending_work(rebalance),
                 f"{', '.join(waiting_members)}: waiting, and no report of a member ends that",
             )
         if verdict.kind != "unfinished":
-            verdict = self._silenced(turn) or verdict
+            verdict = self._silenced(rebalance) or verdict
         times_known, ends = self._cold.times_known, verdict.is_over or verdict.kind == "settled"
-        return Ending(
+        return Conclusion(
             verdict,
             max_cold_ms=self._cold.max_ms if times_known or not self._cold.any_cold else None,
-            runs_by_ms=max(turn.at_ms, self._cold.run_by_ms) if times_known and ends else None,
+            runs_by_ms=max(rebalance.at_ms, self._cold.run_by_ms) if times_known and ends else None,
             follows_restores=True,
         )
 
-    def _silenced(self, turn: Turn) -> Verdict | None:
+    def _silenced(self, rebalance: Rebalance) -> Verdict | None:
         """Return the verdict with silent members: one fenced at an unknown time, or one that was fenced."""
-        memory, state = memory_of(turn.state), turn.state
+        memory, state = memory_of(rebalance.state), rebalance.state
         for member_id, fenced_ms in memory.silent.items():
             member = memory.broker.members[member_id]
             tasks = revoking_tasks(state, memory.broker, self._numbers(state.group, memory.broker), member_id)
-            if tasks := tasks or self.waited_for(turn):
+            if tasks := tasks or self.pending_work(rebalance):
                 return unending_verdict(member, self._age_ms, tasks, self._config, is_last_member=fenced_ms is not None)
         fenced_member = next((member for member in memory.fenced_members if member.task_ids), None)
         return None if fenced_member is None else fencing_verdict(fenced_member, self._age_ms, self._config)
@@ -413,12 +421,12 @@ class StreamsCoordinator(Coordinator[Turn]):
                 records, cold = step.restore_records, not step.caught_up
                 self._cold.start(step.task_id, step.to.process_id, records, at_ms, cold=cold)
 
-    def _turn(self, state: GroupState, at_ms: int, steps: Sequence[Step]) -> Turn:
-        """Return a turn in which the group decides: the target owners, and the copies held by then."""
+    def _rebalance(self, state: GroupState, at_ms: int, steps: Sequence[Step]) -> Rebalance:
+        """Return a rebalance in which the group decides: the target owners, and the copies held by then."""
         memory, group = memory_of(state), state.group
         holdings, target = Holdings.of(group, state.holdings), self._target_of(group, memory.broker)
         any_start = any(isinstance(step, HandOver | Promote | ThreadMove) for step in steps)
-        return Turn(
+        return Rebalance(
             at_ms=at_ms,
             state=state,
             generation=memory.broker.target_epoch,

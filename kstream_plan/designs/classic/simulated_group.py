@@ -1,4 +1,4 @@
-"""A classic group in play: the engine's columns of it, and values that are made of these when they are read.
+"""A classic group in simulation: the engine's columns of it, and values that are made of these when they are read.
 
 Source: page ``rules``, "From one generation to the next".
 """
@@ -15,7 +15,7 @@ import numpy as np
 
 from kstream_plan.assignors.laws import Laws
 from kstream_plan.assignors.threads.consumer_split import thread_assignment
-from kstream_plan.designs.classic.readiness import Readiness, to_restore
+from kstream_plan.designs.classic.caught_up_estimate import CaughtUpEstimate, to_restore
 from kstream_plan.designs.classic.stateless_tasks import StatelessTasks
 from kstream_plan.engine.advance import Advance
 from kstream_plan.engine.codes import BY_TIME, FAR_MS, READY, UNREADY
@@ -45,7 +45,7 @@ from kstream_plan.model import (
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import Balance
 from kstream_plan.plans.balance import RunningBalance
-from kstream_plan.plans.design import Lapse
+from kstream_plan.plans.design import Interval
 from kstream_plan.plans.holdings_log import HoldingsLog
 from kstream_plan.plans.reasons import ReasonCode
 from kstream_plan.plans.replay import Outcome
@@ -192,7 +192,7 @@ def _outcome_of(decision: Decision) -> Outcome:
     return Outcome(decision.decided_by(False), decision.held_after())
 
 
-class GroupInPlay:
+class SimulatedGroup:
     """A stretch of rounds of one group with the same members and settings; a draft that a coordinator keeps.
 
     ``state`` is the group as the next decision finds it. Values of a decision can be made of the columns until the next
@@ -307,11 +307,13 @@ class GroupInPlay:
             self._balanced_owners = instances
         return self._running.balance()
 
-    def go_on(self, lapse: Lapse, *, tick: bool, at_probes: bool, readiness: Readiness | None = None) -> GroupState:
+    def go_on(
+        self, interval: Interval, *, tick: bool, at_probes: bool, readiness: CaughtUpEstimate | None = None
+    ) -> GroupState:
         """Let copies catch up and fall behind until the next rebalance; return the group as it finds it.
 
         Args:
-            lapse: the time until then; what was decided counts for nothing if it is idle.
+            interval: the time until then; what was decided counts for nothing if it is idle.
             tick: it is long enough for every copy to be caught up if no restore rate says otherwise: the next rebalance
                 is a probing one, or comes no earlier than one would. A follow-up never is; unless only those
                 ``at_probes`` are told, it finds caught up what was placed two or more generations before, and running
@@ -322,12 +324,12 @@ class GroupInPlay:
                 length of the time, whether they are caught up at its end. Copies may have been reported within it.
         """
         columns, state, group = self.columns, self.state, self.state.group
-        if lapse.to_ms - columns.copies.begin_ms >= FAR_MS // 2:
-            columns.copies.count_from(lapse.from_ms)
-        generation, from_ms, to_ms = state.generation + 1, *map(self._counted_ms, (lapse.from_ms, lapse.to_ms))
-        columns.advance.begin(from_ms, to_ms, generation, tick, at_probes, lapse.idle)
+        if interval.to_ms - columns.copies.begin_ms >= FAR_MS // 2:
+            columns.copies.count_from(interval.from_ms)
+        generation, from_ms, to_ms = state.generation + 1, *map(self._counted_ms, (interval.from_ms, interval.to_ms))
+        columns.advance.begin(from_ms, to_ms, generation, tick, at_probes, interval.idle)
         later_ms = {} if readiness is None else readiness.reported_in()
-        columns.restoring.take(self._paces.stretches(lapse.spans, later_ms.values()))
+        columns.restoring.take(self._paces.stretches(interval.spans, later_ms.values()))
         columns.restoring.press()
         if readiness is not None:
             columns.advance.let_rest()
@@ -335,7 +337,7 @@ class GroupInPlay:
         columns.advance.advance()
         self._this_state.ends()
         revoking_instance_by_task: dict[int, int] = {}
-        if lapse.idle:
+        if interval.idle:
             generation = state.generation
         else:
             revoking_instance_by_task = {
@@ -347,7 +349,7 @@ class GroupInPlay:
         self.state = GroupState(
             group=group,
             generation=generation,
-            at_ms=lapse.from_ms,
+            at_ms=interval.from_ms,
             holdings=self._owned,
             copies=LazySequence(len(group.tasks), self._this_state.made_by(columns.copies.as_copies)),
             leader=state.leader,
@@ -358,7 +360,7 @@ class GroupInPlay:
         if not columns.is_engine:
             self.state = self.state.with_unsettled(columns.copies.unsettled())
             tuple(self.state.copies), tuple(self.state.holdings)  # the assignor compares these with what comes next
-        if lapse.idle:
+        if interval.idle:
             self._log = self._new_log()
         return self.state
 
@@ -366,7 +368,7 @@ class GroupInPlay:
         """Return a time of the plan as the columns count it."""
         return min(at_ms - self.columns.copies.begin_ms, FAR_MS)
 
-    def _know(self, readiness: Readiness, later_ms: Mapping[tuple[int, int], int]) -> None:
+    def _know(self, readiness: CaughtUpEstimate, later_ms: Mapping[tuple[int, int], int]) -> None:
         """Tell the engine which copies count as caught up at the first decision, and where time decides."""
         columns, group = self.columns, self.state.group
         copies, room = columns.copies.as_copies(), columns.copies.room

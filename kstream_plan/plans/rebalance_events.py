@@ -68,7 +68,7 @@ class AwaitedCopy(NamedTuple):
 
 
 @dataclass(slots=True)
-class Activity:
+class RebalanceEvent:
     """One rebalance that something other than a hand-over started, with the hand-overs that follow it.
 
     ``rounds`` are its rounds, ``probe`` its number among the probes (``None`` if it is none). ``ready_warmups`` of its
@@ -144,7 +144,7 @@ class Totals(NamedTuple):
     threads: int
 
 
-def totals(activities: Sequence[Activity]) -> Totals:
+def totals(activities: Sequence[RebalanceEvent]) -> Totals:
     """Return the totals of the events of a plan."""
     cold = tuple(move for event in activities for move in event.cold)
     return Totals(
@@ -162,15 +162,15 @@ def records_of(amounts: Iterable[int | None]) -> int | None:
     return None if None in all_amounts else sum(amount for amount in all_amounts if amount is not None)
 
 
-def events(plan: Plan) -> list[Activity]:
+def events(plan: Plan) -> list[RebalanceEvent]:
     """Return the plan's events in time."""
     followed, apart = _Followed(plan), _only_dealt(plan)
-    activities: list[Activity] = []
+    activities: list[RebalanceEvent] = []
     probes = 0
     for round_, steps in zip(plan.rounds, step_indices(plan, apart=apart), strict=True):
         if round_.trigger is not Trigger.FOLLOW_UP or not activities:
             followed.end(activities)
-            activities.append(Activity([]))
+            activities.append(RebalanceEvent([]))
             if round_.trigger is Trigger.PROBING:
                 probes += 1
                 activities[-1].probe = probes
@@ -217,12 +217,12 @@ def membership(plan: Plan) -> tuple[list[str], list[str]]:
     ]
 
 
-def only_return(event: Activity) -> bool:
+def only_return(event: RebalanceEvent) -> bool:
     """Tell whether all joining instances were members before."""
     return bool(event.joined_ids) and event.joined_ids == event.returned_ids
 
 
-def _is_resized(plan: Plan, event: Activity) -> bool:
+def _is_resized(plan: Plan, event: RebalanceEvent) -> bool:
     """Tell whether only threads start or stop: in a scenario, which names all that join or leave."""
     if event.rounds[0].trigger not in (Trigger.JOIN, Trigger.LEAVE):
         return False
@@ -257,7 +257,7 @@ class _Followed:
         #: (task, instance) → number of copies there, for instances that the target wants to run the task
         self._copies = Counter[tuple[int, int]]()
 
-    def add(self, round_: Round, steps: Iterable[StepIndices], event: Activity) -> None:
+    def add(self, round_: Round, steps: Iterable[StepIndices], event: RebalanceEvent) -> None:
         """Add a round to its event."""
         previous_warmups = set(self._warmups) if event.probe is not None and len(event.rounds) == 1 else set()
         self._ready.clear()
@@ -269,7 +269,7 @@ class _Followed:
             event.ready_warmups = len(previous_warmups & self._ready)
             event.probed_warmups = len(previous_warmups & (self._ready | self._warmups))
 
-    def end(self, activities: Sequence[Activity]) -> None:
+    def end(self, activities: Sequence[RebalanceEvent]) -> None:
         """End the last event: if it is a probe that changes nothing it waits for copies."""
         event = activities[-1] if activities else None
         if event is not None and event.probe is not None and not event.changes:
@@ -296,7 +296,7 @@ class _Followed:
                 if not self._copies[task, instance]:
                     del self._copies[task, instance]
 
-    def _add_member(self, step: MemberJoined | MemberLeft, event: Activity) -> None:
+    def _add_member(self, step: MemberJoined | MemberLeft, event: RebalanceEvent) -> None:
         process_id = step.process_id
         if isinstance(step, MemberJoined):
             event.joined_ids.append(process_id)
@@ -308,7 +308,7 @@ class _Followed:
         self._warmups = {warmup for warmup in self._warmups if warmup[1] != instance}
         self._orphaned_tasks |= {task for task, owner in self._owner.items() if owner == process_id}
 
-    def _add(self, row: StepIndices, event: Activity) -> None:
+    def _add(self, row: StepIndices, event: RebalanceEvent) -> None:
         self._follow_warmup(row)
         if row.is_anew:
             event.amounts.append(row.records)
@@ -327,7 +327,7 @@ class _Followed:
             self._warmups.discard(place)
             self._ready.add(place)
 
-    def _add_copy(self, row: StepIndices, event: Activity) -> None:
+    def _add_copy(self, row: StepIndices, event: RebalanceEvent) -> None:
         task_id, process_id = self._group.tasks[row.task].task_id, self._ids[row.instance]
         if row.kind == DROP:
             event.dropped.add((task_id, process_id))
@@ -337,7 +337,7 @@ class _Followed:
             to_run = (row.task, row.instance) in self._targets
             event.copies.append(NewCopy(task_id, self._owner.get(row.task), process_id, to_run, row.records))
 
-    def _add_start(self, row: StepIndices, event: Activity) -> None:
+    def _add_start(self, row: StepIndices, event: RebalanceEvent) -> None:
         source, destination = self._owner.get(row.task), self._ids[row.instance]
         self._owner[row.task] = destination
         if source == destination and row.task in self._orphaned_tasks:  # its owner left and is back

@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from kstream_plan.comparison.decisions import decision_by_member, differences, planned_decision, recorded_decision
 from kstream_plan.comparison.newcomers import names_of_newcomers
-from kstream_plan.comparison.said_and_happened import (
+from kstream_plan.comparison.prediction import (
     CopyEvidence,
     DifferenceCause,
     FirstDifference,

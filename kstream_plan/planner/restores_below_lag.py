@@ -9,7 +9,7 @@ from kstream_plan.engine.codes import POLL_RECORDS
 from kstream_plan.model import Group, Note, Snapshot, WorkId
 from kstream_plan.model.scenario import RestoreRate
 from kstream_plan.model.times import duration
-from kstream_plan.planner.scenario_as_noticed import PaceChange
+from kstream_plan.planner.membership_timeline import PaceChange
 from kstream_plan.plans import HandOver, Promote, Round
 from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.restore_times import RestoringStart, restored_at_ms
@@ -62,7 +62,7 @@ def _restores_long(start: RestoringStart, group: Group) -> bool:
     return start.records > POLL_RECORDS and 2 * start.records >= whole
 
 
-def restores_within_limit(starts: Sequence[RestoringStart]) -> tuple[Note, ...]:
+def restores_below_lag(starts: Sequence[RestoringStart]) -> tuple[Note, ...]:
     """Warn of tasks that restore first, if there are any."""
     if not starts:
         return ()

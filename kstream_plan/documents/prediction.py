@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kstream_plan.comparison.beside_history import said_and_happened
-from kstream_plan.comparison.said_and_happened import Recorded, SaidAndHappened
+from kstream_plan.comparison.plan_and_history import said_and_happened
+from kstream_plan.comparison.prediction import Recorded, SaidAndHappened
 from kstream_plan.documents.history import GENERATION, HistoryEntry, entries_of, generation_of, outcome_of, point_ms
 from kstream_plan.documents.plan.files import is_plan_file, read_plan_file
 from kstream_plan.errors import SnapshotError

@@ -52,7 +52,7 @@ class _Instance(NamedTuple):
         return progress.rate_known[seat[1]] > 0 and is_caught_up(progress.remaining_records(*seat), limit)
 
 
-class Stand(NamedTuple):
+class PlanMoment(NamedTuple):
     """The position in a plan of the question what is waited for: after so many of its ``rounds``, at ``at_ms``.
 
     ``begins_ms`` is when the plan begins, counted from when the snapshot was taken. ``roles_by_seat`` are the roles in
@@ -80,7 +80,7 @@ class Stand(NamedTuple):
         return next((rnd.at_ms for rnd in self.later_rounds if rnd.trigger is Trigger.PROBING), None)
 
 
-def stand(plan: Plan, snapshot: Snapshot, rounds: int, begins_ms: int) -> Stand:
+def moment_of(plan: Plan, snapshot: Snapshot, rounds: int, begins_ms: int) -> PlanMoment:
     """Return where ``plan``, made from ``snapshot``, stands after so many rounds."""
     group = plan.group
     holdings = plan.rounds[rounds - 1].assigned if rounds else plan.initial
@@ -91,7 +91,7 @@ def stand(plan: Plan, snapshot: Snapshot, rounds: int, begins_ms: int) -> Stand:
                 if group.tasks[task].stateful:
                     seat = task, group.instance_of[consumer]
                     roles_by_seat[seat] = roles_by_seat.get(seat, frozenset()) | {role}
-    return Stand(
+    return PlanMoment(
         plan=plan,
         snapshot=snapshot,
         rounds=rounds,
@@ -121,7 +121,7 @@ def _between_threads(plan: Plan, rounds: int) -> dict[int, int]:
     }
 
 
-def handed_over_now(position: Stand) -> tuple[WorkId, ...]:
+def handed_over_now(position: PlanMoment) -> tuple[WorkId, ...]:
     """Return the stateful tasks that change hands without waiting for a probe: their owners are giving them up."""
     group, task_ids = position.plan.group, []
     for rnd in position.later_rounds:
@@ -131,7 +131,7 @@ def handed_over_now(position: Stand) -> tuple[WorkId, ...]:
     return tuple(task_id for task_id in task_ids if group.tasks[group.task_index[task_id]].stateful)
 
 
-def queued_tasks(position: Stand, handed_over: Sequence[WorkId]) -> tuple[WorkId, ...]:
+def queued_tasks(position: PlanMoment, handed_over: Sequence[WorkId]) -> tuple[WorkId, ...]:
     """Return the stateful tasks, in order, that are to run elsewhere and have no copy there yet."""
     group, under_way = position.plan.group, set(handed_over)
     return tuple(
@@ -141,7 +141,7 @@ def queued_tasks(position: Stand, handed_over: Sequence[WorkId]) -> tuple[WorkId
     )
 
 
-def waiting_copies(position: Stand, handed_over: Sequence[WorkId]) -> tuple[WaitingCopy, ...]:
+def waiting_copies(position: PlanMoment, handed_over: Sequence[WorkId]) -> tuple[WaitingCopy, ...]:
     """Return the copies that are waited for, in task order; those of tasks that change hands already are not."""
     group, under_way = position.plan.group, {position.plan.group.task_index[task_id] for task_id in handed_over}
     to_run = {
@@ -168,7 +168,7 @@ def waiting_copies(position: Stand, handed_over: Sequence[WorkId]) -> tuple[Wait
 
 
 def _waiting_copy(
-    position: Stand,
+    position: PlanMoment,
     seat: _Seat,
     restoring: _Instance,
     deciding_round: Round | None,
@@ -208,7 +208,7 @@ def _waiting_copy(
     )
 
 
-def _lag_is(position: Stand, seat: _Seat) -> Literal["reported", "measured", "at-least"]:
+def _lag_is(position: PlanMoment, seat: _Seat) -> Literal["reported", "measured", "at-least"]:
     if seat in position.snapshot.least_lags:
         return "at-least"
     return "measured" if seat in position.snapshot.measured_lags else "reported"
@@ -224,7 +224,7 @@ def _ready_is(
     return "never" if sized else "size-unknown"
 
 
-def _taken_up(position: Stand) -> dict[tuple[WorkId, str, bool], tuple[Round, Round | None]]:
+def _taken_up(position: PlanMoment) -> dict[tuple[WorkId, str, bool], tuple[Round, Round | None]]:
     """Return by task, process and whether it is to run there which round decides so, and in which it comes so."""
     decisions: dict[tuple[WorkId, str, bool], tuple[Round, Round | None]] = {}
     for rnd in position.later_rounds:
@@ -241,7 +241,7 @@ def _taken_up(position: Stand) -> dict[tuple[WorkId, str, bool], tuple[Round, Ro
     return decisions
 
 
-def _placed(position: Stand) -> dict[tuple[WorkId, str], int]:
+def _placed(position: PlanMoment) -> dict[tuple[WorkId, str], int]:
     """Return when the rounds that are past made copies, by task and process."""
     return {
         (step.task_id, step.to.process_id): rnd.at_ms
@@ -251,7 +251,7 @@ def _placed(position: Stand) -> dict[tuple[WorkId, str], int]:
     }
 
 
-def _known_copy(position: Stand, seat: _Seat, placed: Mapping[tuple[WorkId, str], int]) -> _Known:
+def _known_copy(position: PlanMoment, seat: _Seat, placed: Mapping[tuple[WorkId, str], int]) -> _Known:
     """Return what the snapshot, or else the rounds that are past, tell of a copy that is held."""
     (task, instance), snapshot, group = seat, position.snapshot, position.plan.group
     decision, zero_ms, runs = snapshot.decision, position.begins_ms, Role.ACTIVE in position.roles_by_seat[seat]
@@ -281,7 +281,7 @@ def _is_held_before(snapshot: Snapshot, seat: _Seat) -> bool:
     return any(seat[0] in tasks for consumer in consumers for tasks in snapshot.state.holdings[consumer])
 
 
-def _ready_ms(position: Stand, seat: _Seat, restoring: _Instance) -> int | None:
+def _ready_ms(position: PlanMoment, seat: _Seat, restoring: _Instance) -> int | None:
     """Return when a copy is caught up while its instance restores it beside others; ``None``: never."""
     if not restoring.known_copies[seat].copy.remaining:
         return position.at_ms
@@ -291,7 +291,7 @@ def _ready_ms(position: Stand, seat: _Seat, restoring: _Instance) -> int | None:
     return None if after_ms is None else first_ms + after_ms
 
 
-def _needed_rate(position: Stand, seat: _Seat, restoring: _Instance, by_ms: int) -> int | None:
+def _needed_rate(position: PlanMoment, seat: _Seat, restoring: _Instance, by_ms: int) -> int | None:
     """Return the least that an instance has to restore for this copy of it to be caught up by then."""
     if not restoring.known_copies[seat].copy.remaining:
         return None

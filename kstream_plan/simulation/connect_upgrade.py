@@ -18,10 +18,10 @@ from kstream_plan.planner.instance_ids import renamed
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import Range
+from kstream_plan.simulation.connect_upgrade_answer import Protocol, SessionedUpgrade, UpgradeFigures, UpgradeRow, What
 from kstream_plan.simulation.draws import usual_number
-from kstream_plan.simulation.new_ids import is_random, with_random_ids
 from kstream_plan.simulation.one_plan import plan_checked
-from kstream_plan.simulation.sessioned_answer import Protocol, SessionedUpgrade, UpgradeFigures, UpgradeRow, What
+from kstream_plan.simulation.random_ids import is_random, with_random_ids
 
 #: Called with how many lines there are, and of how many.
 OnRow: TypeAlias = Callable[[int, int], None]
@@ -67,9 +67,9 @@ def to_sessioned(
         Scenario(events=(Bounce(at_ms=0, process_ids=(group.instances[0].process_id,), restart_ms=1),)), group
     )
     usual = max(1, min(_MOST_DRAWS, usual_number(group, snapshot.config) // rows_in_all)) if random else 1
-    play = _Play(snapshot, protocol, restart_ms, pause_ms, number_of_draws or usual)
+    simulator = _Simulator(snapshot, protocol, restart_ms, pause_ms, number_of_draws or usual)
     rows = []
-    for row_count, row in enumerate(play.rows(events), start=1):
+    for row_count, row in enumerate(simulator.rows(events), start=1):
         rows.append(row)
         on_row(row_count, rows_in_all)
     return SessionedUpgrade(
@@ -81,7 +81,7 @@ def to_sessioned(
         worker=worker,
         leader=leader,
         rows=tuple(rows),
-        draws=play.draws,
+        draws=simulator.draws,
         models=Connect().fitted_to(snapshot).models,
         snapshot_digest=input_digest(snapshot.state, snapshot.config, snapshot.rates),
     )
@@ -128,7 +128,7 @@ def _events(add: int, restart_ms: int, worker: str, leader: str | None) -> dict[
     return events
 
 
-class _Play(NamedTuple):
+class _Simulator(NamedTuple):
     """The simulations of one upgrade; private to it."""
 
     snapshot: Snapshot

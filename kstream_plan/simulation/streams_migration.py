@@ -22,10 +22,10 @@ from kstream_plan.plans import HandOver, Plan, Promote
 from kstream_plan.plans.simulated import Range
 from kstream_plan.simulation.bounces import other_sides_ms
 from kstream_plan.simulation.draws import usual_number
-from kstream_plan.simulation.new_ids import with_random_ids
 from kstream_plan.simulation.one_plan import plan_checked
-from kstream_plan.simulation.streams_twin import check_tasks, running, settled_classic, starting
-from kstream_plan.simulation.switch_answer import Side, Switch, SwitchFigures, SwitchRow, What, WithoutEffect
+from kstream_plan.simulation.random_ids import with_random_ids
+from kstream_plan.simulation.streams_equivalent import check_tasks, running, settled_classic, starting
+from kstream_plan.simulation.streams_migration_answer import Side, Switch, SwitchFigures, SwitchRow, What, WithoutEffect
 
 #: Called with how many plans are made, and of how many.
 OnPlan: TypeAlias = Callable[[int, int], None]
@@ -95,9 +95,9 @@ def switch(
     away_ms = max(restart_ms, snapshot.config.session_timeout_ms)
     are_stores_unknown = snapshot.stores in (None, "mixed")
     snapshots = [snapshot, *([replace(snapshot, stores="in-memory")] if are_stores_unknown else [])]
-    plays = [_Play(variant, broker_version, events, draws).rows(standbys) for variant in snapshots]
+    simulations = [_Simulator(variant, broker_version, events, draws).rows(standbys) for variant in snapshots]
     rows = []
-    for row_count, (likely, *in_memory) in enumerate(zip(*plays, strict=True), start=1):
+    for row_count, (likely, *in_memory) in enumerate(zip(*simulations, strict=True), start=1):
         other_plans = [
             *likely.other_plans,
             *chain.from_iterable((*outcome.plans, *outcome.other_plans) for outcome in in_memory),
@@ -134,7 +134,7 @@ class _Played(NamedTuple):
     other_plans: Sequence[Plan] = ()
 
 
-class _Play(NamedTuple):
+class _Simulator(NamedTuple):
     """The simulations of one switch; private to it."""
 
     snapshot: Snapshot
