@@ -29,8 +29,8 @@ from kstream_plan.plans.step_rows import StepMaker
 #: an active copy and a standby of the same task move one after the other.
 OnRound: TypeAlias = Callable[[int, int, int], None]
 #: Called after each round, and once at the end, with (the rebalance before the plan or ``None``, the rounds so far,
-#: whether the plan has ended). Returns True to stop: the verdict is ``unfinished``. Updates of single members are not in
-#: the last round yet, but at the end.
+#: whether the plan has ended). Returns True to stop: the verdict is ``unfinished``. At the end alone the last round has
+#: the updates of single members.
 StopWhen: TypeAlias = Callable[[Rebalance | None, Sequence[Round], bool], bool]
 
 _SETTLED = Verdict("settled", (), "the members hold what was decided")

@@ -399,7 +399,7 @@ class Ranges:
         return bool(rates.restore) and rates.restore_per_instance is None and bool(changes) and goes
 
     def _sides_of_the_time_out(self) -> tuple[PlanRequest, PlanRequest]:
-        """Return the request in which an instance that came back close to the time-out is within it, and that beyond."""
+        """Return the request with an instance that came back close to the time-out within it, and that beyond."""
         request, config, by_ms = self.request, self.request.snapshot.config, self.request.outside.close_by_ms.values()
 
         def with_time_out(timeout_ms: int) -> PlanRequest:

@@ -199,7 +199,7 @@ class Coordinator(ABC, Generic[T]):
 
     @abstractmethod
     def rebalance(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> T:
-        """Make the rebalance that is due now; ``members``: the steps of members that came or went since the last one."""
+        """Make the rebalance that is due now; ``members``: the steps of members that came or went since then."""
 
     def changes_nothing(self, rebalance: T) -> bool:
         """Tell whether the group would be the same without this rebalance."""

@@ -28,7 +28,7 @@ def split(
 
     An instance's split depends on nothing but what it was given and what its consumers reported about that; where
     neither has changed since ``previous``, or everybody reported what it was given then (:func:`_stays`), its split is
-    taken from there. ``changed_reporters``: the instances whose consumers have reported other tasks since, where that is
+    taken from there. ``changed_reporters``: the instances whose consumers have reported other tasks since, if that is
     known; how far behind is all the same to those who get back what they have. ``laws``: what the release that runs
     does otherwise than the newest.
 
