@@ -43,24 +43,28 @@ _SAID = FORM.view(
 )
 _SEEN = FORM.view(
     GenerationPair,
-    generation=field("seen.snapshot.decision.generation", codec=COUNT),
+    generation=field("recorded_generation.snapshot.decision.generation", codec=COUNT),
     at_ms=field("seen_ms", "When it was made.", WHOLE),
-    trigger=field("seen.trigger", "What started it; null: unknown."),
-    plan=field("seen.plan", "The id of the plan whose target file it followed; null: none."),
+    trigger=field("recorded_generation.trigger", "What started it; null: unknown."),
+    plan=field("recorded_generation.plan", "The id of the plan whose target file it followed; null: none."),
     without_plan=field(
-        "seen.without_plan", "Why no target file counted, a code; null: one did, or another class decided."
+        "recorded_generation.without_plan",
+        "Why no target file counted, a code; null: one did, or another class decided.",
     ),
     probing_rebalance=field(
-        "seen.snapshot.decision.probing_rebalance", "Whether it asks for a probing rebalance; null: unknown."
+        "recorded_generation.snapshot.decision.probing_rebalance",
+        "Whether it asks for a probing rebalance; null: unknown.",
     ),
 )
 GENERATION = FORM.view(
     GenerationPair,
     ref="generation",
     number="Its place, from 1.",
-    said=field("said", "The plan's rebalance; null: there is none.", or_null(_SAID)),
+    said=field("planned_round", "The plan's rebalance; null: there is none.", or_null(_SAID)),
     seen=field(
-        lambda pair: None if pair.seen is None or pair.seen.snapshot.decision is None else pair,
+        lambda pair: (
+            None if pair.recorded_generation is None or pair.recorded_generation.snapshot.decision is None else pair
+        ),
         "The group's generation; null: there is none.",
         or_null(_SEEN),
     ),

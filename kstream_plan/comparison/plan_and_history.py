@@ -102,7 +102,9 @@ def _pair(
     seen_ms = None if generation is None else generation.at_ms - starts_ms
     if rnd is None or generation is None:
         likeness = Likeness.NOT_SAID if rnd is None else Likeness.NOT_SEEN
-        return GenerationPair(number=number, said=rnd, seen=generation, seen_ms=seen_ms, likeness=likeness)
+        return GenerationPair(
+            number=number, planned_round=rnd, recorded_generation=generation, seen_ms=seen_ms, likeness=likeness
+        )
     mine = planned_decision(plan, rnd, has_withheld=generation.has_withheld)
     theirs = recorded_decision(generation, names)
     decision = generation.snapshot.decision
@@ -113,8 +115,8 @@ def _pair(
         likeness = Likeness.AS_SAID if mine.same_threads(theirs) else Likeness.OTHER_THREADS
     return GenerationPair(
         number=number,
-        said=rnd,
-        seen=generation,
+        planned_round=rnd,
+        recorded_generation=generation,
         seen_ms=seen_ms,
         likeness=likeness,
         tasks=tuple(differences(plan.group, mine, theirs)),
@@ -141,9 +143,9 @@ def _first_difference(
         return None
     previous_pair = pairs[pair.number - 2] if pair.number > missed_count + 1 else None
     since_said = since_seen = None
-    if pair.said is not None:
-        previous_round = None if previous_pair is None else previous_pair.said
-        since_said = pair.said.at_ms - (0 if previous_round is None else previous_round.at_ms)
+    if pair.planned_round is not None:
+        previous_round = None if previous_pair is None else previous_pair.planned_round
+        since_said = pair.planned_round.at_ms - (0 if previous_round is None else previous_round.at_ms)
     if pair.seen_ms is not None:
         since_seen = pair.seen_ms - (previous_pair.seen_ms or 0 if previous_pair is not None else 0)
     copy = _evidence(plan, pair, names)
@@ -166,14 +168,14 @@ def _cause(
     race: GenerationPair | None,
 ) -> DifferenceCause:
     """Return the first cause that applies: those that the records show come before those that they leave open."""
-    if pair.said is None or pair.seen is None:
+    if pair.planned_round is None or pair.recorded_generation is None:
         return DifferenceCause.LENGTH
     inside = {Trigger.PROBING.value, Trigger.FOLLOW_UP.value}
-    planned_trigger, recorded_trigger = pair.said.trigger.value, pair.seen.trigger
+    planned_trigger, recorded_trigger = pair.planned_round.trigger.value, pair.recorded_generation.trigger
     has_other_origin = recorded_trigger is not None and (planned_trigger in inside) != (recorded_trigger in inside)
     if pair.members_said or pair.members_seen or has_other_origin:
         return DifferenceCause.ANOTHER_MEMBER
-    if pair.seen.without_plan is not None and pair.likeness is Likeness.OTHER:
+    if pair.recorded_generation.without_plan is not None and pair.likeness is Likeness.OTHER:
         return DifferenceCause.WITHOUT_FILE
     if pair.likeness is Likeness.OTHER_THREADS:
         return DifferenceCause.THREAD_RACE
@@ -190,11 +192,11 @@ def _evidence(plan: Plan, pair: GenerationPair, names: Mapping[str, str]) -> Cop
     Where the plan starts a task on a copy it says whether that is caught up; where the group started one on a copy
     that the plan leaves waiting, the plan says that it is not.
     """
-    if pair.said is None or pair.seen is None:
+    if pair.planned_round is None or pair.recorded_generation is None:
         return None
-    limit = plan.config_of(pair.said.number).acceptable_recovery_lag
-    lags = _reported(pair.seen, names)
-    starts = _said_caught_up(pair.said, limit)
+    limit = plan.config_of(pair.planned_round.number).acceptable_recovery_lag
+    lags = _reported(pair.recorded_generation, names)
+    starts = _said_caught_up(pair.planned_round, limit)
     unknown_evidence = None
     for difference in pair.tasks:
         task = plan.group.tasks[plan.group.task_index[difference.task_id]]

@@ -100,15 +100,15 @@ class GenerationPair:
     """A round of the plan and the generation of the group at the same place, with times on the plan's clock.
 
     number: the place, from 1.
-    said: the plan's round; ``None``: the plan has none.
-    seen: the group's generation; ``None``: the group had none.
+    planned_round: the plan's round; ``None``: the plan has none.
+    recorded_generation: the group's generation; ``None``: the group had none.
     members_said: process ids of the members in the plan alone.
     members_seen: process ids of the members in the group alone.
     """
 
     number: int
-    said: Round | None
-    seen: Recorded | None
+    planned_round: Round | None
+    recorded_generation: Recorded | None
     seen_ms: int | None
     likeness: Likeness
     tasks: tuple[TaskDifference, ...] = ()
@@ -118,7 +118,7 @@ class GenerationPair:
     @property
     def late_ms(self) -> int | None:
         """How much later than planned it came."""
-        return None if self.said is None or self.seen_ms is None else self.seen_ms - self.said.at_ms
+        return None if self.planned_round is None or self.seen_ms is None else self.seen_ms - self.planned_round.at_ms
 
 
 class CopyEvidence(NamedTuple):
@@ -177,7 +177,7 @@ class SaidAndHappened:
     @property
     def recorded_pairs(self) -> tuple[GenerationPair, ...]:
         """The generations that the group had."""
-        return tuple(pair for pair in self.pairs if pair.seen is not None)
+        return tuple(pair for pair in self.pairs if pair.recorded_generation is not None)
 
     @property
     def as_planned_count(self) -> int:
@@ -220,11 +220,11 @@ def _notes_of_files(pairs: Sequence[GenerationPair]) -> Iterator[Note]:
     """Yield notes of decisions that followed no target file, or those of several plans."""
     numbers_by_code, by_plan, by_another = dict[str, list[int]](), dict[str, list[int]](), list[int]()
     for pair in pairs:
-        assert pair.seen is not None
-        if pair.seen.without_plan is not None:
-            numbers_by_code.setdefault(pair.seen.without_plan, []).append(pair.number)
-        elif pair.seen.plan is not None:
-            by_plan.setdefault(pair.seen.plan, []).append(pair.number)
+        assert pair.recorded_generation is not None
+        if pair.recorded_generation.without_plan is not None:
+            numbers_by_code.setdefault(pair.recorded_generation.without_plan, []).append(pair.number)
+        elif pair.recorded_generation.plan is not None:
+            by_plan.setdefault(pair.recorded_generation.plan, []).append(pair.number)
         else:
             by_another.append(pair.number)
     for code, numbers in numbers_by_code.items():
@@ -232,7 +232,13 @@ def _notes_of_files(pairs: Sequence[GenerationPair]) -> Iterator[Note]:
     if by_another and (numbers_by_code or by_plan):
         message = f"{_rebalances(by_another)} decided by a class that follows no target file"
         yield Note("decided-by-another-class", f"{message}: its leader was without task.assignor.class")
-    other_plans = sorted({pair.seen.plan for pair in pairs if pair.seen and pair.seen.plan and not _follows_it(pair)})
+    other_plans = sorted(
+        {
+            pair.recorded_generation.plan
+            for pair in pairs
+            if pair.recorded_generation and pair.recorded_generation.plan and not _follows_it(pair)
+        }
+    )
     if other_plans:
         message = (
             f"The group followed the target file of plan {', '.join(other_plans)}, which this plan does not: compare "
@@ -246,9 +252,12 @@ def _notes_of_files(pairs: Sequence[GenerationPair]) -> Iterator[Note]:
 
 def _follows_it(pair: GenerationPair) -> bool:
     """Return whether the planned decision follows the target file of the real one, or equals it anyway."""
-    if pair.said is None or pair.seen is None or pair.likeness is not Likeness.OTHER:
+    if pair.planned_round is None or pair.recorded_generation is None or pair.likeness is not Likeness.OTHER:
         return True
-    return pair.said.follows is not None and pair.said.follows.plan in (None, pair.seen.plan)
+    return pair.planned_round.follows is not None and pair.planned_round.follows.plan in (
+        None,
+        pair.recorded_generation.plan,
+    )
 
 
 def _rebalances(numbers: Sequence[int]) -> str:

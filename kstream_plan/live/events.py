@@ -53,7 +53,11 @@ class Event:
     @property
     def recorded_ms(self) -> int:
         """When it happened, as far as that is recorded, in milliseconds since 1970; else when it was seen."""
-        return self.at_ms if self.pair is None or self.pair.seen is None else self.pair.seen.at_ms
+        return (
+            self.at_ms
+            if self.pair is None or self.pair.recorded_generation is None
+            else self.pair.recorded_generation.at_ms
+        )
 
 
 def events(previous_course: Course | None, course: Course) -> Iterator[Event]:

@@ -154,7 +154,7 @@ def test_threads_of_one_instance_that_raced() -> None:
 def test_a_history_that_begins_after_the_plan_is_held_against_the_rounds_of_its_generations() -> None:
     assert PLAN.generation
     found = said_and_happened(PLAN, HAPPENED[1:])
-    assert [pair.seen is None for pair in found.pairs] == [True, False, False, False]
+    assert [pair.recorded_generation is None for pair in found.pairs] == [True, False, False, False]
     assert (found.pairs[1].late_ms, found.as_planned_count, found.first) == (0, 3, None)
     assert (found.misplaced_tasks, found.alike, found.ends_early) == ((), False, True)
     assert "begins with rebalance 2" in found.remarks.assumptions[0].message

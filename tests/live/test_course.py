@@ -70,8 +70,8 @@ def test_each_generation_is_an_event_once_and_at_its_poll(name: str) -> None:
     assert [event.pair.number for event in rebalances if event.pair] == list(range(1, BY_NAME[name].generations + 1))
     for event in rebalances:
         assert event.pair is not None
-        assert event.pair.seen is not None
-        assert 0 <= event.at_ms - event.pair.seen.at_ms < EVERY_MS
+        assert event.pair.recorded_generation is not None
+        assert 0 <= event.at_ms - event.pair.recorded_generation.at_ms < EVERY_MS
     assert [event.kind for event in happened].count(EventKind.BEGIN) == 1
     assert happened[0].kind is EventKind.BEGIN
     assert happened[-1].kind is EventKind.END

@@ -176,14 +176,14 @@ def _because(comparison: SaidAndHappened, first: FirstDifference, names: Names) 
 
 
 def _decider(first: FirstDifference) -> str:
-    if first.cause is DifferenceCause.WITHOUT_FILE and first.pair.seen is not None:
-        return f"it was decided without the target file ({first.pair.seen.without_plan})"
+    if first.cause is DifferenceCause.WITHOUT_FILE and first.pair.recorded_generation is not None:
+        return f"it was decided without the target file ({first.pair.recorded_generation.without_plan})"
     number = first.threads_differ_from
     return f"threads raced: from rebalance {number} on, threads of one instance have other tasks than planned"
 
 
 def _trigger(first: FirstDifference) -> str:
-    prediction, observation = first.pair.said, first.pair.seen
+    prediction, observation = first.pair.planned_round, first.pair.recorded_generation
     if prediction is None or observation is None or observation.trigger in (None, prediction.trigger.value):
         return "it came"
     return f"a {_words(observation.trigger)} instead of a {_words(prediction.trigger.value)} came"
@@ -204,8 +204,9 @@ def _members(pair: GenerationPair, names: Names) -> str:
         parts.append(f"{name_list(names.instances(pair.members_seen))} took part, which the plan does not have")
     if pair.members_said:
         parts.append(f"{name_list(names.instances(pair.members_said))} took part only in the plan")
-    if not parts and pair.said is not None and pair.seen is not None:
-        parts.append(f"a {_words(pair.seen.trigger)} started it, planned was a {_words(pair.said.trigger.value)}")
+    if not parts and pair.planned_round is not None and pair.recorded_generation is not None:
+        trigger, planned_trigger = pair.recorded_generation.trigger, pair.planned_round.trigger.value
+        parts.append(f"a {_words(trigger)} started it, planned was a {_words(planned_trigger)}")
     return "; ".join(parts)
 
 
@@ -222,10 +223,14 @@ def _place(copy: CopyEvidence, names: Names) -> str:
 
 
 def _length(comparison: SaidAndHappened, pair: GenerationPair) -> str:
-    if pair.said is None:
-        reason = "" if pair.seen is None or pair.seen.trigger is None else f" ({_words(pair.seen.trigger)})"
+    if pair.planned_round is None:
+        reason = (
+            ""
+            if pair.recorded_generation is None or pair.recorded_generation.trigger is None
+            else f" ({_words(pair.recorded_generation.trigger)})"
+        )
         return f"the plan ends after {count(comparison.planned_count, 'rebalance')}, the group went on{reason}"
-    last = comparison.recorded_pairs[-1].seen
+    last = comparison.recorded_pairs[-1].recorded_generation
     if last is not None and last.has_settled:
         return "the group had settled, the plan goes on"
     return "the history ends before it, the plan goes on"
@@ -234,7 +239,7 @@ def _length(comparison: SaidAndHappened, pair: GenerationPair) -> str:
 def _rows(comparison: SaidAndHappened) -> Iterator[Row]:
     """Yield a row for each rebalance; those that were not seen one after the other share one."""
     last = comparison.recorded_pairs[-1]
-    for number, pairs in groupby(comparison.pairs, lambda pair: 0 if pair.seen is None else pair.number):
+    for number, pairs in groupby(comparison.pairs, lambda pair: 0 if pair.recorded_generation is None else pair.number):
         if number:
             yield from map(rebalance_row, pairs)
             continue
@@ -243,7 +248,7 @@ def _rows(comparison: SaidAndHappened) -> Iterator[Row]:
         reason = f"not seen: the history ends at {_time(last.seen_ms or 0)}"
         if not_seen[0] < comparison.recorded_pairs[0].number:
             reason = "not seen: the history begins later"
-        elif last.seen is not None and last.seen.has_settled:
+        elif last.recorded_generation is not None and last.recorded_generation.has_settled:
             reason = "did not come: the group had settled"
         numbers = text_cell(number_range(not_seen[0], not_seen[-1]), "dim")
         yield text_row(numbers, " to ".join(dict.fromkeys(times)), "", "", "", text_cell(reason, "unknown"))
@@ -254,11 +259,11 @@ def rebalance_row(pair: GenerationPair) -> Row:
     decision, tone = _DECISIONS[pair.likeness]
     if pair.likeness is Likeness.OTHER and pair.tasks:
         decision = count(len(pair.tasks), "task differs", "tasks differ")
-    elif pair.likeness is Likeness.OTHER and pair.said is not None:
-        decision += ": no probe scheduled" if pair.said.probing_rebalance else ": a probe scheduled"
+    elif pair.likeness is Likeness.OTHER and pair.planned_round is not None:
+        decision += ": no probe scheduled" if pair.planned_round.probing_rebalance else ": a probe scheduled"
     return text_row(
         text_cell(f"{pair.number:,}", "dim"),
-        "" if pair.said is None else duration(pair.said.at_ms),
+        "" if pair.planned_round is None else duration(pair.planned_round.at_ms),
         "" if pair.seen_ms is None else _time(pair.seen_ms),
         off_by(pair.late_ms),
         started_by(pair),
@@ -309,8 +314,12 @@ def _time(milliseconds: int) -> str:
 
 def started_by(pair: GenerationPair) -> str:
     """Return what started a rebalance, in words, and what was planned to if that is another."""
-    prediction = None if pair.said is None else _words(pair.said.trigger.value)
-    observation = None if pair.seen is None or pair.seen.trigger is None else _words(pair.seen.trigger)
+    prediction = None if pair.planned_round is None else _words(pair.planned_round.trigger.value)
+    observation = (
+        None
+        if pair.recorded_generation is None or pair.recorded_generation.trigger is None
+        else _words(pair.recorded_generation.trigger)
+    )
     if prediction is not None and observation is not None and prediction != observation:
         return f"{observation} (planned {prediction})"
     return observation or prediction or ""
