@@ -95,6 +95,17 @@ def test_what_was_reported_after_the_scrape_counts(reported: int, measured: int,
     assert "measured-before-reported" in codes(found)
 
 
+@pytest.mark.parametrize(("started", "counts"), [("2026-11-21T11:59:00Z", True), ("2026-11-21T11:59:45Z", False)])
+def test_what_was_scraped_before_the_process_started_is_of_an_earlier_one(started: str, counts: bool) -> None:
+    """It has the client id of the process before it, and no copy of it has been reported."""
+    instances = [{**instance, "started_at": started} for instance in GROUP["instances"]]
+    at = "2026-11-21T11:59:30Z"
+    before = text(leads(dict.fromkeys(BOTH, 1_000)), at)
+    found = overlaid(before, ends=offsets(ENDS, at), row={**GROUP, "instances": instances, "lags": []})
+    assert bool(found.row["lags"]) is counts
+    assert ("measured-before-reported" in codes(found)) is not counts
+
+
 def test_a_copy_with_a_store_missing_keeps_what_the_last_join_told() -> None:
     found = overlaid(text(leads({("A", 0): 900, ("A", 1): 1_000, ("B", 1): 1_000})), ends=offsets(ENDS))
     assert lag_of(found) == {**GROUP["lags"][0], "source": "join"}
