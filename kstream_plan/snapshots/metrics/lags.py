@@ -236,7 +236,7 @@ def lags_of_stores(
     Raises:
         SnapshotError: a host or process that the group does not have, or a store that is no changelog's.
     """
-    found = {}
+    found = dict[tuple[str, str], MeasuredLag]()
     for one in said:
         process_id = _process_named(one, seats)
         lags: dict[str, int] = defaultdict(int)
@@ -255,8 +255,17 @@ def lags_of_stores(
             if stores[task_id] == len(seats.changelogs[task_id]):
                 known = MeasuredLag(records, one.at_ms, restoring=records > 0)
                 doubtful = known._replace(at_least=True, doubt=DoubtfulLag.ENDS_BELOW)
-                found[process_id, task_id] = doubtful if task_id in below else known
+                seat = process_id, task_id
+                measured = doubtful if task_id in below else known
+                found[seat] = newer_lag(found[seat], measured) if seat in found else measured
     return found
+
+
+def newer_lag(one: MeasuredLag, other: MeasuredLag) -> MeasuredLag:
+    """Return the lag that was measured later; the larger one where both are of one time, or one has none."""
+    if one.at_ms is None or other.at_ms is None or one.at_ms == other.at_ms:
+        return one if one.records >= other.records else other
+    return one if one.at_ms > other.at_ms else other
 
 
 def position_of(scrape: CopyScrape, task_id: str, seats: Seats) -> int | None:

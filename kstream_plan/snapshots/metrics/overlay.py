@@ -19,6 +19,7 @@ from kstream_plan.snapshots.metrics.lags import (
     MeasuredLag,
     lags_of_stores,
     measured_lags,
+    newer_lag,
     of_group,
 )
 from kstream_plan.snapshots.metrics.measurements import Measurements
@@ -75,7 +76,9 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
     input_lags = _input_lags(measured.scrapes, seats)
     waiting = {partition: lag for partition, lag in input_lags.items() if partition in seats.read_too}
     bounds = LogEnds(ends, measured.starts, _probing_interval_ms(row), measured.committed, waiting, _own_ends(row))
-    lags = measured_lags(copies, seats, bounds) | lags_of_stores(measured.store_lags, seats, bounds)
+    lags = measured_lags(copies, seats, bounds)
+    for seat, lag in lags_of_stores(measured.store_lags, seats, bounds).items():
+        lags[seat] = newer_lag(lags[seat], lag) if seat in lags else lag
     held = _Held.of(row)
     of_assigned = {seat: lag for seat, lag in lags.items() if held.counts(seat, lag)}
     counted = _not_reported_since(row, of_assigned)

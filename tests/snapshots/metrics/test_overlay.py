@@ -562,6 +562,33 @@ def test_store_lags_of_what_the_group_does_not_have_are_named(document: Any, mes
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize(("later_ms", "kind"), [(30_000, "stores"), (0, "stores"), (30_000, "scrape")])
+def test_of_two_measurements_the_later_one_counts_in_whatever_order(
+    order: tuple[int, int], later_ms: int, kind: str
+) -> None:
+    """Of one time the worse one does."""
+    at_ms = parse_time(SCRAPED)
+    said = [
+        read_store_lags(
+            ["-"],
+            io.BytesIO(json.dumps({"one": {store: {"0": {"offsetLag": lag}} for store in "AB"}}).encode()),
+            at_ms + late_ms,
+        )
+        for lag, late_ms in ((0, 0), (500, later_ms))
+    ]
+    if kind == "stores":
+        found = with_measured_lags(GROUP, Measurements(store_lags=(*said[order[0]], *said[order[1]])))
+        assert lag_of(found)["lag"] == 1_000
+        return
+    later = text(leads(dict.fromkeys(BOTH, 500)), "2026-11-21T12:00:30.000Z")
+    ends = offsets(ENDS, "2026-11-21T12:00:30.000Z")
+    assert lag_of(overlaid(later, ends=ends, store_lags=said[0]))["lag"] == 1_000
+    assert lag_of(overlaid(text(leads(dict.fromkeys(BOTH, 1_000))), ends=offsets(ENDS), store_lags=said[1]))["lag"] == (
+        1_000
+    )
+
+
 def test_a_topology_tells_which_task_a_store_is_of() -> None:
     bare = {**GROUP, "tasks": [{**task, "changelog_partitions": None} for task in GROUP["tasks"]]}
     document = {"one": {store: {"0": {"offsetLag": 3}} for store in "AB"}}
