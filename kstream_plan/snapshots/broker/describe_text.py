@@ -51,6 +51,8 @@ class _Group:
     target_epoch: int | None = None
     members_target_epoch: int | None = None
     partitions: dict[str, int] = field(default_factory=dict)
+    members_before: list[_Member] = field(default_factory=list)
+    has_older_table: bool = False
 
     @property
     def has_targets(self) -> bool:
@@ -141,17 +143,30 @@ def _without_members(
 
 def _read(file: str, text: str, groups: dict[str, _Group], other_rows: list[TableRow]) -> None:
     """Add the tables of a text to the groups, and those of no streams group to ``other_rows``."""
-    tables_read = set[tuple[int, str]]()
+    tables_read = set[tuple[int, str]](), set[tuple[int, str]]()
     for row in read_tables(file, text):
         group_id = row.cells["GROUP"]
         if row.kind not in (TableKind.MEMBERS, TableKind.STATE, TableKind.OFFSETS):
             other_rows.append(row)
             continue
         group = groups.setdefault(group_id, _Group(file))
-        if row.kind is TableKind.MEMBERS and (row.table, group_id) not in tables_read:
-            group.members.clear()  # an earlier table of the same group
-        tables_read.add((row.table, group_id))
-        _add(row, group)
+        table = row.table, group_id
+        if row.kind is TableKind.MEMBERS and table not in tables_read:
+            group.members:
+            if _is_older(row.number("TARGET-ASSIGNMENT-EPOCH"), group.members_target_epoch):
+                older.add(table)
+                group.has_older_table = True
+            else:
+                group.members_before, group.members = group.members, []
+        tables_read.kind is TableKind.STATE and _is_older(row.number("GROUP-EPOCH"), group.group_epoch):
+            older.add(table)
+        started.add(table)
+        if table not in older:
+            _add(row, group)
+
+
+def _is_older(epoch: int | None, known: int | None) -> bool:
+    return epoch is not None and known is not None and epoch < known
 
 
 def _add(row: TableRow, group: _Group) -> None:
@@ -193,6 +208,10 @@ def _row(
     tasks, notes = _tasks(group_id, group, topology)
     listing = _when_listed(group)
     notes += listing.notes
+    if group.has_older_table or group.members_before not in ([], group.members):
+        which = "last one" if group.members_target_epoch is None else f"one of target {group.members_target_epoch}"
+        message = f"--members is there more than once: the {which} counts. Give the texts of one moment"
+        notes.append(Note("members-again", message))
     row: dict[str, Any] = {
         "format_version": "1.0",
         "application_id": group_id,

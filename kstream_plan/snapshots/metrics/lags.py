@@ -252,7 +252,7 @@ def lags_of_stores(
     Raises:
         SnapshotError: a host or process that the group does not have, or a store that is no changelog's.
     """
-    lags_by_copy = {}
+    lags_by_copy = dict[tuple[str, str], MeasuredLag]()
     for instance_lags in store_lags:
         process_id = _process_named(instance_lags, seats)
         lags: dict[str, int] = defaultdict(int)
@@ -271,8 +271,16 @@ def lags_of_stores(
             if stores[task_id] == len(seats.changelogs[task_id]):
                 measured_lag = MeasuredLag(records, instance_lags.at_ms, restoring=records > 0)
                 doubtful = measured_lag._replace(at_least=True, doubt=DoubtfulLag.ENDS_BELOW)
-                lags_by_copy[process_id, task_id] = doubtful if task_id in tasks_below else measured_lag
+                lags_by_copy[process_id, task_id
+                measured = doubtful if task_id in tasks_below else measured_lag
     return lags_by_copy
+
+
+def newer_lag(one: MeasuredLag, other: MeasuredLag) -> MeasuredLag:
+    """Return the lag that was measured later; the larger one where both are of one time, or one has none."""
+    if one.at_ms is None or other.at_ms is None or one.at_ms == other.at_ms:
+        return one if one.records >= other.records else other
+    return one if one.at_ms > other.at_ms else other
 
 
 def position_of(scrape: CopyScrape, task_id: str, seats: Seats) -> int | None:

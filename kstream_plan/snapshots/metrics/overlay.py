@@ -19,6 +19,7 @@ from kstream_plan.snapshots.metrics.lags import (
     MeasuredLag,
     lags_of_stores,
     measured_lags,
+    newer_lag,
     of_group,
 )
 from kstream_plan.snapshots.metrics.measurements import Measurements
@@ -77,7 +78,9 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
     bounds = LogEnds(
         ends, measured.starts, _probing_interval_ms(row), measured.committed, unread_records, _own_ends(row)
     )
-    lags = measured_lags(copies, seats, bounds) | lags_of_stores(measured.store_lags, seats, bounds)
+    lags = measured_lags(copies, seats, bounds)
+    for seat, lag in lags_of_stores(measured.store_lags, seats, bounds).items():
+        lags[seat] = newer_lag(lags[seat], lag) if seat in lags else lag
     holdings = _Holdings.from_row(row)
     lags_of_copies = {seat: lag for seat, lag in lags.items() if holdings.counts(seat, lag)}
     newest_lags = _not_reported_since(row, lags_of_copies)
@@ -412,14 +415,23 @@ def _not_assigned(seats: Iterable[_Seat]) -> list[Note]:
 
 
 def _not_reported_since(row: Row, lags: Mapping[_Seat, MeasuredLag]) -> dict[_Seat, MeasuredLag]:
-    """Return the measured lags but those of copies that are known to have been reported later."""
+    """Return the measured lags but those of copies that were reported later, or whose process has started since."""
     decided_at = (row.get("decision") or {}).get("at")
     reported_ms: dict[_Seat, int] = {}
     for lag in row.get("lags") or ():
         if (reported_at := lag.get("reported_at") or decided_at) is not None:
             seat = normal_process_id(lag["process_id"]), lag["task_id"]
             reported_ms[seat] = max(parse_time(reported_at), reported_ms.get(seat, 0))
-    return {seat: lag for seat, lag in lags.items() if lag.at_ms is None or lag.at_ms >= reported_ms.get(seat, 0)}
+    started_ms = {
+        normal_process_id(instance["process_id"]): parse_time(instance["started_at"])
+        for instance in row["instances"]
+        if instance.get("started_at") is not None
+    }
+    return {
+        seat: lag
+        for seat, lag in lags.items()
+        if lag.at_ms is None or lag.at_ms >= max(reported_ms.get(seat, 0), started_ms.get(seat[0], 0))
+    }
 
 
 def _before_reports(seats: Iterable[_Seat]) -> list[Note]:
@@ -428,7 +440,7 @@ def _before_reports(seats: Iterable[_Seat]) -> list[Note]:
         return []
     message = (
         f"{len(copies)} measured {'lags are' if len(copies) > 1 else 'lag is'} older than what the copy's instance "
-        f"reported, task {copies[0][1]} first: the later report counts; scrape again"
+        f"reported, or than its process, task {copies[0][1]} first: what was reported later counts; scrape again"
     )
     return [Note("measured-before-reported", message, tuple(sorted({task_id for _, task_id in copies})))]
 

@@ -80,6 +80,18 @@ def test_tables_of_two_moments_are_told_and_the_members_count(
     assert "group-not-as-told" not in [note.code for note in snapshot_from_row(row, "saved").warnings]
 
 
+@pytest.mark.parametrize("files", [("k43-base.txt", "k43-scale-out.txt"), ("k43-scale-out.txt", "k43-base.txt")])
+def test_of_texts_of_two_moments_the_newer_one_counts_in_whatever_order(files: tuple[str, str]) -> None:
+    def rows_of(*names: str) -> Any:
+        texts = [(name, (REAL / name).read_text()) for name in names]
+        return rows_from_text(texts, "4.3", lambda _of: TOPOLOGY, lambda _of: {"num_standby_replicas": 1})
+
+    ((alone, _),), ((row, notes),) = rows_of("k43-scale-out.txt"), rows_of(*files)
+    assert row == alone
+    assert [note.code for note in notes] == ["members-again"]
+    assert "target 12 counts" in notes[0].message
+
+
 def test_without_a_topology_standbys_tell_what_keeps_state() -> None:
     saved = (REAL / "k44-base.txt").read_text()
     ((row, notes),) = rows_from_text([("saved", saved)], "4.4", lambda _of: None, lambda _of: None)

@@ -142,3 +142,17 @@ def test_what_are_no_store_lags_is_told(document: Any, message: str) -> None:
     with pytest.raises(SnapshotError) as caught:
         store_lags(document)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(("which", "counts"), [("end", 900), ("start", 100)])
+@pytest.mark.parametrize("order", [(100, 900), (900, 100)])
+def test_of_two_offsets_of_one_time_the_one_counts_that_leaves_more_to_restore(
+    which: Any, counts: int, order: tuple[int, int]
+) -> None:
+    lines = [json.dumps({"t": 10, which: {"a-0": offset, f"b-{place}": 5}}) for place, offset in enumerate(order)]
+    found = read_offsets(["-"], io.BytesIO("\n".join(lines).encode()), which=which)
+    then, before = found.then(("a", 0), 10_000), found.before(("a", 0), 10_000)
+    assert then is not None
+    assert before is not None
+    assert (then.offset, before.offset, found.newest(("a", 0))) == (counts,) * 3
+    assert found.newest(("b", 0)) == found.newest(("b", 1)) == 5

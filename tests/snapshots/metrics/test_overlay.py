@@ -95,6 +95,17 @@ def test_what_was_reported_after_the_scrape_counts(reported: int, measured: int,
     assert "measured-before-reported" in codes(found)
 
 
+@pytest.mark.parametrize(("started", "counts"), [("2026-11-21T11:59:00Z", True), ("2026-11-21T11:59:45Z", False)])
+def test_what_was_scraped_before_the_process_started_is_of_an_earlier_one(started: str, counts: bool) -> None:
+    """It has the client id of the process before it, and no copy of it has been reported."""
+    instances = [{**instance, "started_at": started} for instance in GROUP["instances"]]
+    at = "2026-11-21T11:59:30Z"
+    before = text(leads(dict.fromkeys(BOTH, 1_000)), at)
+    found = overlaid(before, ends=offsets(ENDS, at), row={**GROUP, "instances": instances, "lags": []})
+    assert bool(found.row["lags"]) is counts
+    assert ("measured-before-reported" in codes(found)) is not counts
+
+
 def test_a_copy_with_a_store_missing_keeps_what_the_last_join_told() -> None:
     found = overlaid(text(leads({("A", 0): 900, ("A", 1): 1_000, ("B", 1): 1_000})), ends=offsets(ENDS))
     assert lag_of(found) == {**GROUP["lags"][0], "source": "join"}
@@ -549,6 +560,33 @@ def test_store_lags_of_what_the_group_does_not_have_are_named(document: Any, mes
     with pytest.raises(SnapshotError) as caught:
         store_lags(document)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize(("later_ms", "kind"), [(30_000, "stores"), (0, "stores"), (30_000, "scrape")])
+def test_of_two_measurements_the_later_one_counts_in_whatever_order(
+    order: tuple[int, int], later_ms: int, kind: str
+) -> None:
+    """Of one time the worse one does."""
+    at_ms = parse_time(SCRAPED)
+    said = [
+        read_store_lags(
+            ["-"],
+            io.BytesIO(json.dumps({"one": {store: {"0": {"offsetLag": lag}} for store in "AB"}}).encode()),
+            at_ms + late_ms,
+        )
+        for lag, late_ms in ((0, 0), (500, later_ms))
+    ]
+    if kind == "stores":
+        found = with_measured_lags(GROUP, Measurements(store_lags=(*said[order[0]], *said[order[1]])))
+        assert lag_of(found)["lag"] == 1_000
+        return
+    later = text(leads(dict.fromkeys(BOTH, 500)), "2026-11-21T12:00:30.000Z")
+    ends = offsets(ENDS, "2026-11-21T12:00:30.000Z")
+    assert lag_of(overlaid(later, ends=ends, store_lags=said[0]))["lag"] == 1_000
+    assert lag_of(overlaid(text(leads(dict.fromkeys(BOTH, 1_000))), ends=offsets(ENDS), store_lags=said[1]))["lag"] == (
+        1_000
+    )
 
 
 def test_a_topology_tells_which_task_a_store_is_of() -> None:
