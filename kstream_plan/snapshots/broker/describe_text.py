@@ -143,7 +143,7 @@ def _without_members(
 
 def _read(file: str, text: str, groups: dict[str, _Group], other_rows: list[TableRow]) -> None:
     """Add the tables of a text to the groups, and those of no streams group to ``other_rows``."""
-    tables_read = set[tuple[int, str]](), set[tuple[int, str]]()
+    tables_read, older_tables = set[tuple[int, str]](), set[tuple[int, str]]()
     for row in read_tables(file, text):
         group_id = row.cells["GROUP"]
         if row.kind not in (TableKind.MEMBERS, TableKind.STATE, TableKind.OFFSETS):
@@ -151,22 +151,21 @@ def _read(file: str, text: str, groups: dict[str, _Group], other_rows: list[Tabl
             continue
         group = groups.setdefault(group_id, _Group(file))
         table = row.table, group_id
-        if row.kind is TableKind.MEMBERS and table not in tables_read:
-            group.members:
+        if row.kind is TableKind.MEMBERS and table not in tables_read and group.members:
             if _is_older(row.number("TARGET-ASSIGNMENT-EPOCH"), group.members_target_epoch):
-                older.add(table)
+                older_tables.add(table)
                 group.has_older_table = True
             else:
                 group.members_before, group.members = group.members, []
-        tables_read.kind is TableKind.STATE and _is_older(row.number("GROUP-EPOCH"), group.group_epoch):
-            older.add(table)
-        started.add(table)
-        if table not in older:
+        if row.kind is TableKind.STATE and _is_older(row.number("GROUP-EPOCH"), group.group_epoch):
+            older_tables.add(table)
+        tables_read.add(table)
+        if table not in older_tables:
             _add(row, group)
 
 
-def _is_older(epoch: int | None, known: int | None) -> bool:
-    return epoch is not None and known is not None and epoch < known
+def _is_older(epoch: int | None, known_epoch: int | None) -> bool:
+    return epoch is not None and known_epoch is not None and epoch < known_epoch
 
 
 def _add(row: TableRow, group: _Group) -> None:

@@ -271,16 +271,16 @@ def lags_of_stores(
             if stores[task_id] == len(seats.changelogs[task_id]):
                 measured_lag = MeasuredLag(records, instance_lags.at_ms, restoring=records > 0)
                 doubtful = measured_lag._replace(at_least=True, doubt=DoubtfulLag.ENDS_BELOW)
-                lags_by_copy[process_id, task_id
-                measured = doubtful if task_id in tasks_below else measured_lag
+                seat, lag_of_copy = (process_id, task_id), doubtful if task_id in tasks_below else measured_lag
+                lags_by_copy[seat] = newer_lag(lags_by_copy.get(seat, lag_of_copy), lag_of_copy)
     return lags_by_copy
 
 
-def newer_lag(one: MeasuredLag, other: MeasuredLag) -> MeasuredLag:
-    """Return the lag that was measured later; the larger one where both are of one time, or one has none."""
-    if one.at_ms is None or other.at_ms is None or one.at_ms == other.at_ms:
-        return one if one.records >= other.records else other
-    return one if one.at_ms > other.at_ms else other
+def newer_lag(first: MeasuredLag, second: MeasuredLag) -> MeasuredLag:
+    """Return the lag that was measured later; the larger one if both are of one time, or one has none."""
+    if first.at_ms is None or second.at_ms is None or first.at_ms == second.at_ms:
+        return first if first.records >= second.records else second
+    return first if first.at_ms > second.at_ms else second
 
 
 def position_of(scrape: CopyScrape, task_id: str, seats: Seats) -> int | None:

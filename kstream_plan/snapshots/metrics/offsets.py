@@ -143,21 +143,21 @@ def read_offsets(
         SnapshotError: there is no such file, or it holds anything else, the other kind of offsets for instance.
     """
     sets = [offset_set for source in text_sources(paths, stdin, now_ms) for offset_set in _read(source, kind)]
-    return Offsets(tuple(_each_time_once(sets, which)))
+    return Offsets(tuple(_merged_by_time(sets, kind)))
 
 
-def _each_time_once(sets: Sequence[OffsetSet], which: Which) -> Iterator[OffsetSet]:
-    """Yield the sets in the order of time; of what several say of one time what lets copies look further behind."""
-    further = max if which == "end" else min
-    by_time: dict[int | None, dict[TopicPartition, int]] = {}
-    where: dict[int | None, str] = {}
-    for found in sets:
-        offsets = by_time.setdefault(found.at_ms, {})
-        where.setdefault(found.at_ms, found.where)
-        for partition, offset in found.offsets.items():
+def _merged_by_time(sets: Sequence[OffsetSet], kind: OffsetKind) -> Iterator[OffsetSet]:
+    """Yield one set for each time, in order; of several offsets the one by which copies are further behind."""
+    further = max if kind == "end" else min
+    offsets_by_time: dict[int | None, dict[TopicPartition, int]] = {}
+    place_by_time: dict[int | None, str] = {}
+    for offset_set in sets:
+        offsets = offsets_by_time.setdefault(offset_set.at_ms, {})
+        place_by_time.setdefault(offset_set.at_ms, offset_set.place)
+        for partition, offset in offset_set.offsets.items():
             offsets[partition] = further(offset, offsets.get(partition, offset))
-    for at_ms in sorted(by_time, key=lambda offset_set: -1 if offset_set.at_ms is None else offset_set.at_ms):
-        yield OffsetSet(at_ms, by_time[at_ms], where[at_ms])
+    for at_ms in sorted(offsets_by_time, key=lambda at_ms: -1 if at_ms is None else at_ms):
+        yield OffsetSet(at_ms, offsets_by_time[at_ms], place_by_time[at_ms])
 
 
 def _read(source: TextSource, kind: OffsetKind) -> Iterator[OffsetSet]:

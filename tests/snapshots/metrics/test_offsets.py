@@ -150,8 +150,8 @@ def test_of_two_offsets_of_one_time_the_one_counts_that_leaves_more_to_restore(
     which: Any, counts: int, order: tuple[int, int]
 ) -> None:
     lines = [json.dumps({"t": 10, which: {"a-0": offset, f"b-{place}": 5}}) for place, offset in enumerate(order)]
-    found = read_offsets(["-"], io.BytesIO("\n".join(lines).encode()), which=which)
-    then, before = found.then(("a", 0), 10_000), found.before(("a", 0), 10_000)
+    found = read_offsets(["-"], io.BytesIO("\n".join(lines).encode()), kind=which)
+    then, before = found.offset_at(("a", 0), 10_000), found.newest_at(("a", 0), 10_000)
     assert then is not None
     assert before is not None
     assert (then.offset, before.offset, found.newest(("a", 0))) == (counts,) * 3
