@@ -89,7 +89,7 @@ def _within_plans(source: _Source, new: DiffInput, selection: Selection) -> list
         fix = "give a second file, or --from and --to for a history"
         raise UsageError("one side is not enough, unless it is a plan", where=printable(diff_input.path), fix=fix)
     first = diff_input._replace(round_number=diff_input.round_number or 0)
-    return [_pair(_part(saved, first), _part(saved, new)) for saved in _plans(source, selection)]
+    return [_pair(_part(saved_plan, first), _part(saved_plan, new)) for saved_plan in _plans(source, selection)]
 
 
 def _source(diff_input: DiffInput) -> _Source:
@@ -141,18 +141,18 @@ def _plans(source: _Source, selection: Selection) -> list[SavedPlan]:
     assert source.content is not None
     path = source.diff_input.path
     plans = read_saved(source.content, "standard input" if path == STDIN else path)
-    known_ids = [saved.plan.group.application_id for saved in plans]
+    known_ids = [saved_plan.plan.group.application_id for saved_plan in plans]
     missing_ids = selection.unmatched_globs(known_ids)
     if missing_ids:
         raise selection.nothing_found(missing_ids, known_ids, [path])[0]
-    return [saved for saved in plans if selection.wants(saved.plan.group.application_id)]
+    return [saved_plan for saved_plan in plans if selection.wants(saved_plan.plan.group.application_id)]
 
 
-def _part(saved: SavedPlan, diff_input: DiffInput) -> _Part:
-    plan = saved.plan
+def _part(saved_plan: SavedPlan, diff_input: DiffInput) -> _Part:
+    plan = saved_plan.plan
     number = len(plan.rounds) if diff_input.round_number is None else diff_input.round_number
     try:
-        return _Part(plan_side(plan, number), plan, number, saved.simulation)
+        return _Part(plan_side(plan, number), plan, number, saved_plan.simulation)
     except IndexError:
         problem = f"there is no round {number} in the plan of {shown(plan.group.application_id)}"
         fix = f"it has rounds 1 to {len(plan.rounds)}; 0 is how it begins" if plan.rounds else "it has none, only 0"
@@ -194,7 +194,7 @@ def _parts(source: _Source, selection: Selection, spark: Mapping[str, Any]) -> d
     path, content = source.diff_input.path, source.content
     if source.holds_plans:
         plans = _plans(source, selection)
-        parts = {saved.plan.group.application_id: _part(saved, source.diff_input) for saved in plans}
+        parts = {saved_plan.plan.group.application_id: _part(saved_plan, source.diff_input) for saved_plan in plans}
         if len(parts) < len(plans):
             raise SnapshotError("holds two plans of one application", where=printable(path), fix="keep one of them")
         return parts

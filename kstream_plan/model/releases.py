@@ -42,7 +42,7 @@ class Difference(NamedTuple):
         if release is None:
             return True
         numbers, first = numbers_of(release), self.since[0]
-        of_minor = [since for since in self.since if since[:2] == numbers[:2]]
+        of_minor = [release_of_minor for release_of_minor in self.since if release_of_minor[:2] == numbers[:2]]
         return numbers >= (of_minor[0] if of_minor else first)
 
 

@@ -70,47 +70,47 @@ class GroupState:
         copies = self.copies
         return copies.of(tasks) if isinstance(copies, SharedSequence) else list(map(copies.__getitem__, tasks))
 
-    def changed_since(self, before: GroupState) -> Sequence[int]:
-        """Return the tasks, sorted, of which ``before`` had other copies; at once if this state followed from it.
+    def changed_since(self, earlier_state: GroupState) -> Sequence[int]:
+        """Return the tasks, sorted, that had other copies in ``earlier_state``; at once if this state followed from it.
 
         Soon, too, if this one followed from one that followed from it, as from probe to probe where tasks move.
         """
         origin, changed_tasks = self._followed_from()
-        if origin is before:
+        if origin is earlier_state:
             return changed_tasks
         if origin is not None:
             first, changed_first = origin._followed_from()
-            if first is before:
+            if first is earlier_state:
                 tasks = sorted({*changed_first, *changed_tasks})
-                pairs = zip(tasks, before.copies_of(tasks), self.copies_of(tasks), strict=True)
+                pairs = zip(tasks, earlier_state.copies_of(tasks), self.copies_of(tasks), strict=True)
                 return [task for task, old, new in pairs if old is not new]
-        if isinstance(self.copies, SharedSequence) and isinstance(before.copies, SharedSequence):
-            return self.copies.unlike(before.copies)
-        return list(compress(range(len(self.copies)), map(is_not, before.copies, self.copies)))
+        if isinstance(self.copies, SharedSequence) and isinstance(earlier_state.copies, SharedSequence):
+            return self.copies.unlike(earlier_state.copies)
+        return list(compress(range(len(self.copies)), map(is_not, earlier_state.copies, self.copies)))
 
     def _followed_from(self) -> tuple[GroupState | None, Sequence[int]]:
         """Return the state that this one followed from, if it is still known, and the tasks of which copies changed."""
         origin, changed_tasks = vars(self).get("_changed_since", (None, ()))
         return (None if origin is None else origin()), changed_tasks
 
-    def reports_changed_since(self, before: GroupState) -> Mapping[int, frozenset[int]]:
-        """Return the tasks, in order, of which something else is reported than in ``before``, and by which instances.
+    def reports_changed_since(self, earlier_state: GroupState) -> Mapping[int, frozenset[int]]:
+        """Return the tasks, in order, whose reports are others than in ``earlier_state``, each with the instances.
 
         It is asked for more than once for the same two states, and remembered.
         """
         origin, reports = vars(self).get("_reports_changed_since", (None, {}))
-        if origin is not None and origin() is before:
+        if origin is not None and origin() is earlier_state:
             remembered: Mapping[int, frozenset[int]] = reports
             return remembered
         instances_by_task = {}
-        changed_tasks = self.changed_since(before)
+        changed_tasks = self.changed_since(earlier_state)
         for task, old, new in zip(
-            changed_tasks, before.copies_of(changed_tasks), self.copies_of(changed_tasks), strict=True
+            changed_tasks, earlier_state.copies_of(changed_tasks), self.copies_of(changed_tasks), strict=True
         ):
             changed_reports = {copy[:3] for copy in old} ^ {copy[:3] for copy in new}
             if changed_reports:
                 instances_by_task[task] = frozenset([instance for instance, _, _ in changed_reports])
-        vars(self)["_reports_changed_since"] = (weakref.ref(before), instances_by_task)
+        vars(self)["_reports_changed_since"] = (weakref.ref(earlier_state), instances_by_task)
         return instances_by_task
 
     def remembering(self, memory: object) -> GroupState:

@@ -208,8 +208,10 @@ def _row(
     listing = _when_listed(group)
     notes += listing.notes
     if group.has_older_table or group.members_before not in ([], group.members):
-        which = "last one" if group.members_target_epoch is None else f"one of target {group.members_target_epoch}"
-        message = f"--members is there more than once: the {which} counts. Give the texts of one moment"
+        counted_table = (
+            "last one" if group.members_target_epoch is None else f"one of target {group.members_target_epoch}"
+        )
+        message = f"--members is there more than once: the {counted_table} counts. Give the texts of one moment"
         notes.append(Note("members-again", message))
     row: dict[str, Any] = {
         "format_version": "1.0",

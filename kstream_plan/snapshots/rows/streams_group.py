@@ -66,14 +66,14 @@ def read_group_config(settings: Mapping[str, Any], *, as_text: bool = False) -> 
     return replace(AssignmentConfig(), **values), notes  # type: ignore[arg-type]
 
 
-def no_group_settings(given: Mapping[str, Any], config: AssignmentConfig) -> tuple[Note, ...]:
+def no_group_settings(settings: Mapping[str, Any], config: AssignmentConfig) -> tuple[Note, ...]:
     """Say that the brokers' defaults, which are those of ``config``, count where a row has no settings of its group."""
-    known = {name for name, value in given.items() if value is not None}
-    if known & (GROUP_SETTINGS.keys() - {_STANDBYS}):
+    known_names = {name for name, value in settings.items() if value is not None}
+    if known_names & (GROUP_SETTINGS.keys() - {_STANDBYS}):
         return ()
-    assumed = [name for name in GROUP_SETTINGS if name not in known]
+    assumed = [name for name in GROUP_SETTINGS if name not in known_names]
     values = ", ".join(f"{name.replace('_', '.')} {_shown_value(name, config)}" for name in assumed)
-    but = " but streams.num.standby.replicas" if _STANDBYS in known else ""
+    but = " but streams.num.standby.replicas" if _STANDBYS in known_names else ""
     message = (
         f"The snapshot holds no settings of the group{but}: the brokers' defaults are assumed ({values}); "
         "--streams-config gives those of the group"
