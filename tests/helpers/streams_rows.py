@@ -38,7 +38,7 @@ def row(
         "generation": 12,
         "group_state": "Stable",
         "captured_at": "2026-11-22T12:00:00Z",
-        "config": {"streams_num_standby_replicas": standbys},
+        "config": {"streams_num_standby_replicas": standbys, "streams_session_timeout_ms": 45_000},
         "tasks": tasks(topology),
         "instances": [{"process_id": process, "consumers": list(item)} for process, item in instances.items()],
         **fields,
