@@ -90,16 +90,16 @@ class VariantRun:
 
     def plan(self) -> Plan:
         """Return its plan."""
-        return run_once(self._other_case()).plan
+        return run_once(self._other_request()).plan
 
     def __call__(self) -> Ends:
         """Return its figures."""
-        return self.ends(run_figures(self._other_case()))
+        return self.ends(run_figures(self._other_request()))
 
     def ends(self, run: HasFigures) -> Ends:
         """Return the figures of its outcome; with stores in memory more may start cold, or it may not settle.
 
-        Whether they are is unknown. They leave no state over, whenever that is deleted: it is as in the likely case.
+        Whether they are is unknown. They leave no state over, whenever that is deleted: it is as in the likely outcome.
         """
         ends = _ends(run)
         if self.options.cleaning != self.request.options.cleaning or not _stores_matter(self.request, run):
@@ -114,7 +114,7 @@ class VariantRun:
             _LONGER_IN_MEMORY: longer,
         }
 
-    def _other_case(self) -> PlanRequest:
+    def _other_request(self) -> PlanRequest:
         request = self.request
         return PlanRequest.from_snapshot(request.snapshot, self.design, self.options, request.scenario, request.enough)
 
@@ -226,7 +226,7 @@ class Ranges:
     def _variant(
         self, other_design: Design | None = None, request: PlanRequest | None = None, **keywords: Unpack[PlanKeywords]
     ) -> VariantRun:
-        """Return a variant: by default of the same case by the same design."""
+        """Return a variant: by default of the same request by the same design."""
         options = replace(self.request.options.of_one_run(), **keywords)
         return VariantRun(request or self.request, other_design or self.request.design, options)
 

@@ -27,7 +27,7 @@ from kstream_plan.simulation.asked_moment import OVERDUE, asked_moment
 from kstream_plan.simulation.drain import restoring_first, settled_after_ms
 from kstream_plan.simulation.draws import usual_number
 from kstream_plan.simulation.instance_names import process_id_of
-from kstream_plan.simulation.one_plan import case_of, plan
+from kstream_plan.simulation.one_plan import plan, request_of
 from kstream_plan.simulation.overlapping_restarts import standing_still
 from kstream_plan.simulation.processes import in_processes
 from kstream_plan.simulation.random_ids import is_random, with_random_ids
@@ -560,7 +560,7 @@ def _unproven_in_other_outcomes(
     The restart may come on any side of the session time-out.
     """
     first = dict[WorkId, UnprovenStart]()
-    for outcome in (outcome for side in sides for outcome in other_outcomes(case_of(snapshot, options, side))):
+    for outcome in (outcome for side in sides for outcome in other_outcomes(request_of(snapshot, options, side))):
         for start in (*outcome.unproven_starts, *restoring_first(outcome)):
             evidence = replace(start.evidence, known=Known.UNKNOWN)  # whether it comes to that outcome is unknown
             first.setdefault(start.task_id, replace(start, evidence=evidence))

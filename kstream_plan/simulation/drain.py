@@ -29,7 +29,7 @@ from kstream_plan.simulation.asked_moment import AskedMoment, asked_moment
 from kstream_plan.simulation.drain_doubts import doubts_of, heard_at, rests_on
 from kstream_plan.simulation.effects_on_others import Aftermath, aftermath, held_before
 from kstream_plan.simulation.instance_names import process_id_of
-from kstream_plan.simulation.one_plan import case_of, design_of, plan_checked
+from kstream_plan.simulation.one_plan import design_of, plan_checked, request_of
 
 #: How many rounds of a plan are simulated at first to see what becomes of the tasks; all if these do not tell.
 _SOON = (16, 128)
@@ -404,11 +404,12 @@ def _decided_otherwise(snapshot: Snapshot, options: PlanOptions, scenario: Scena
     """Return what follows in a streams group if members speak at other times, or are in another order."""
     if not design_of(snapshot, options).times_vary:
         return ()
-    case = case_of(snapshot, options, scenario)
+    request = request_of(snapshot, options, scenario)
     orders = (
-        VariantRun(case, other_design, options.of_one_run()) for other_design in case.design.other_beginnings(snapshot)
+        VariantRun(request, other_design, options.of_one_run())
+        for other_design in request.design.other_beginnings(snapshot)
     )
-    return [variant.plan() for variant in (*noticed_otherwise(case), *orders)]
+    return [variant.plan() for variant in (*noticed_otherwise(request), *orders)]
 
 
 def _with_other_outcomes(now: DrainNow, snapshot: Snapshot, plans: Sequence[Plan], evidence: Evidence) -> DrainNow:

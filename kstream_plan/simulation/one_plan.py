@@ -71,8 +71,8 @@ def plan_checked(
     )
 
 
-def case_of(snapshot: Snapshot, options: PlanOptions, scenario: Scenario) -> PlanRequest:
-    """Return the case of one simulation, without whatever is simulated beside it.
+def request_of(snapshot: Snapshot, options: PlanOptions, scenario: Scenario) -> PlanRequest:
+    """Return the request for one simulation, without whatever is simulated beside it.
 
     Raises:
         KeyError: no such design.

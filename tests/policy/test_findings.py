@@ -95,7 +95,7 @@ def test_figures_are_those_of_the_summary(snapshot: Snapshot) -> None:
             elif name in PAUSE_RULES and made.ends("cold_handovers")[1]:  # what these restore comes on top
                 assert told is not None
                 assert measured is None if made.pauses_are_least else (measured or 0) >= told
-            elif name == "max_cold_handovers" and _restores_within_limit(made):
+            elif name == "max_cold_handovers" and made.ends("restoring_first")[1]:  # in some outcome
                 assert measured is not None
                 assert told is not None
                 assert measured > told

@@ -25,7 +25,7 @@ from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.render.answers import page_of, to_table
 from kstream_plan.simulation.bounces import Bounces, bounce
 from kstream_plan.simulation.drain import Drain, drain
-from kstream_plan.simulation.one_plan import case_of, plan_checked
+from kstream_plan.simulation.one_plan import plan_checked, request_of
 from kstream_plan.simulation.random_ids import with_random_ids
 from kstream_plan.simulation.simulate import simulate
 from tests.helpers.random_groups import TAKEN, Given, random_group
@@ -114,7 +114,7 @@ def test_no_other_outcome_is_worse_than_what_a_plan_says_at_worst() -> None:
         group, scenario = _stopped(seed)
         with suppress(KstreamPlanError):
             at_worst = _cold_and_paused(plan_checked(group.snapshot, group.options, scenario=scenario))
-            for other in other_outcomes(case_of(group.snapshot, group.options, scenario)):
+            for other in other_outcomes(request_of(group.snapshot, group.options, scenario)):
                 compared += 1
                 for worst, other_worst in zip(at_worst, _cold_and_paused(other), strict=True):
                     assert worst is None or (other_worst is not None and (seed, other_worst) <= (seed, worst))
@@ -148,7 +148,7 @@ def test_a_task_that_restores_first_in_another_random_simulation_is_said_and_not
 def test_a_pause_is_unknown_at_worst_where_another_outcome_of_a_restart_does_not_tell_it(seed: int) -> None:
     group, process_id = _asked(seed)
     scenario = Scenario(events=(Bounce(at_ms=0, process_ids=(process_id,), restart_ms=44_000),))
-    others = list(other_outcomes(case_of(group.snapshot, group.options, scenario)))
+    others = list(other_outcomes(request_of(group.snapshot, group.options, scenario)))
     assert any(None in _cold_and_paused(other) for other in others)
     made = plan_checked(group.snapshot, group.options, scenario=scenario)
     assert _cold_and_paused(made)[1:] == [None, None, None]
