@@ -26,7 +26,7 @@ cdef class Advance:
     cdef bint is_first
     cdef int32_t[::1] first  # by instance: who reports what is left over there
     # consumers that gave up an active task, and those or from which one was withheld
-    cdef int8_t[::1] revoking, disturbed
+    cdef int8_t[::1] is_revoking, disturbed
 
     @cython.locals(place=Py_ssize_t)
     cpdef void begin(

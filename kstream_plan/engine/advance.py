@@ -24,7 +24,7 @@ class Advance:
         self.tasks, self.consumers, self.instances = self.copies.tasks, self.copies.consumers, self.copies.instances
         self.ready, self.deletions = zeros("b", self.tasks), zeros("b", self.tasks)
         self.first = zeros("i", self.instances)
-        self.revoking, self.disturbed = zeros("b", self.consumers), zeros("b", self.consumers)
+        self.is_revoking, self.disturbed = zeros("b", self.consumers), zeros("b", self.consumers)
         self.readiness, self.is_heard, self.is_first = zeros("b", 0), zeros("b", 0), False
         self.from_ms = self.to_ms = self.generation = 0
         self.tick = self.at_probes = self.idle = self.is_any_disturbed = False
@@ -44,9 +44,9 @@ class Advance:
         self.tick, self.at_probes, self.idle, self.is_first = tick, at_probes, idle, False
         self.is_any_disturbed = self._look_who_is_disturbed()
         for place in range(self.tasks):
-            if idle and (self.decision.changed[place] or self.decision.withheld_by[place] >= 0):
+            if idle and (self.decision.is_changed[place] or self.decision.withheld_by[place] >= 0):
                 self.copies.dirty[place] = 1  # is decided once more
-            elif self.decision.changed[place]:
+            elif self.decision.is_changed[place]:
                 self._seat(place)
                 self.copies.rests[place] = 0
                 self.copies.change(place)
@@ -55,11 +55,11 @@ class Advance:
         """Let tasks rest whose copies stay as they are, at the beginning of a plan."""
         copies = self.copies
         for place in range(self.tasks):
-            rests = copies.number[place] > 0 and (self.idle or not self.decision.changed[place])
+            rests = copies.number[place] > 0 and (self.idle or not self.decision.is_changed[place])
             for slot in range(place * copies.room, place * copies.room + copies.number[place]):
                 rests = rests and self._is_at_rest(place, slot)
                 for stretch in self.restoring.stretches:
-                    rests = rests and not (stretch.any_stopped and stretch.stopped[copies.instance[slot]])
+                    rests = rests and not (stretch.any_stopped and stretch.is_stopped[copies.instance[slot]])
             copies.rests[place] = rests
 
     def know(self, readiness: Column, is_heard: Column) -> None:
@@ -83,10 +83,10 @@ class Advance:
         decision, is_any, is_calm = self.decision, False, self.tick or self.idle
         self.first[:] = self.copies.first_of[: self.instances]
         for consumer in range(self.consumers - 1, -1, -1):
-            self.revoking[consumer] = decision.revoking[consumer] and not is_calm
-            self.disturbed[consumer] = (decision.revoking[consumer] or decision.waiting[consumer]) and not is_calm
+            self.is_revoking[consumer] = decision.is_revoking[consumer] and not is_calm
+            self.disturbed[consumer] = (decision.is_revoking[consumer] or decision.is_waiting[consumer]) and not is_calm
             is_any = is_any or self.disturbed[consumer] > 0
-            if self.revoking[consumer]:
+            if self.is_revoking[consumer]:
                 self.first[self.copies.instance_of[consumer]] = consumer
         return is_any
 
@@ -125,7 +125,7 @@ class Advance:
             or not copies.is_reported_by(place, slot, copies.consumer[slot])
         ):
             return False
-        lag = LATEST if copies.role[slot] == ACTIVE else self.restoring.standing[place]
+        lag = LATEST if copies.role[slot] == ACTIVE else self.restoring.least_lag[place]
         return copies.lag[slot] == lag and not self.restoring.falls_behind(place, slot)
 
     # -- who has copies ---------------------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ class Advance:
         elif self.idle and not is_known and not tick:
             return  # as reported: it has not been seen to catch up, and how fast it would is unknown
         if is_known:
-            remaining = copies.left[slot]
+            remaining = copies.left_at_end[slot]
         elif tick or ((active or copies.placed_in[slot] < self.generation) and not self.at_probes):
             remaining = 0
         if copies.placed_in[slot] == self.generation and not tick:
@@ -232,7 +232,7 @@ class Advance:
             copies.lag[slot] = LATEST
         else:
             copies.lag[slot] = self._reported(
-                place, slot, copies.left_soon[slot] if is_known and disturbed else remaining
+                place, slot, copies.left_at_rejoin[slot] if is_known and disturbed else remaining
             )
         self._report_anew(place, slot)
         copies.remaining[slot] = remaining
@@ -240,7 +240,7 @@ class Advance:
     def _report_anew(self, place: int, slot: int) -> None:
         """Let who holds a copy report it, unless it revokes and somebody has."""
         copies, consumer = self.copies, self.copies.consumer[slot]
-        if not self.revoking[consumer] or copies.reporter[slot] < 0:
+        if not self.is_revoking[consumer] or copies.reporter[slot] < 0:
             copies.report(place, slot, consumer)
 
     def _report_unready(self, place: int, slot: int) -> None:
@@ -266,7 +266,7 @@ class Advance:
         """
         copies, consumer = self.copies, self.copies.consumer[slot]
         active, disturbed = copies.role[slot] == ACTIVE, self.disturbed[consumer] > 0
-        if self.revoking[consumer]:
+        if self.is_revoking[consumer]:
             copies.report(place, slot, -1 if copies.lag[slot] == NONE else self.first[copies.instance[slot]])
             copies.remaining[slot] = remaining
             return
@@ -281,5 +281,5 @@ class Advance:
 
     def _reported(self, place: int, slot: int, remaining: int) -> int:
         """Return the lag of a copy: at least what arrives between two polls of its changelog, unless it is active."""
-        least = 0 if self.copies.role[slot] == ACTIVE else self.restoring.standing[place]
+        least = 0 if self.copies.role[slot] == ACTIVE else self.restoring.least_lag[place]
         return max(min(remaining, self.copies.whole[place]), least)

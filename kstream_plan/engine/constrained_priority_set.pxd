@@ -25,7 +25,7 @@ cdef class ConstrainedPrioritySet:
     cdef Py_ssize_t known_from  # the array of the queue before this movement follows from the keys alone
     cdef bint exact  # whether the queue is there as Java has it
     cdef Py_ssize_t n_replayed, n_heap  # movements that it has seen; its size
-    cdef int64_t[::1] heap, heap_aside, refused, in_buckets  # keys
+    cdef int64_t[::1] heap, heap_aside, refused_keys, in_buckets  # keys
     cdef int32_t[::1] bucket_ends
     cdef int64_t[::1] heap_counts  # as of the movements that it has seen
     cdef int8_t[::1] is_wanted

@@ -75,7 +75,7 @@ class ConstrainedPrioritySet:
         self.complete = True
         self.exact = False
         self.heap, self.heap_aside, self.n_heap = zeros("q", self.number + 1), zeros("q", self.number + 1), 0
-        self.refused, self.in_buckets = zeros("q", self.number), zeros("q", self.number)
+        self.refused_keys, self.in_buckets = zeros("q", self.number), zeros("q", self.number)
         self.bucket_ends = zeros("i", max(16, 4 * self.number))
         self.heap_counts = zeros("q", self.number)
         self.is_wanted = zeros("b", self.number)
@@ -360,7 +360,7 @@ class ConstrainedPrioritySet:
             if self.is_wanted[key & self.mask]:
                 instance = key & self.mask
             else:
-                self.refused[n_refused] = key
+                self.refused_keys[n_refused] = key
                 n_refused += 1
         self._offer_refused(n_refused)
         return instance
@@ -373,15 +373,15 @@ class ConstrainedPrioritySet:
         for bucket in range(buckets):
             self.bucket_ends[bucket] = 0
         for index in range(number):
-            self.bucket_ends[self.hashes[self.refused[index] & self.mask] & (buckets - 1)] += 1
+            self.bucket_ends[self.hashes[self.refused_keys[index] & self.mask] & (buckets - 1)] += 1
         total = 0
         for bucket in range(buckets):
             size = self.bucket_ends[bucket]
             self.bucket_ends[bucket] = total
             total += size
         for index in range(number):
-            bucket = self.hashes[self.refused[index] & self.mask] & (buckets - 1)
-            self.in_buckets[self.bucket_ends[bucket]] = self.refused[index]
+            bucket = self.hashes[self.refused_keys[index] & self.mask] & (buckets - 1)
+            self.in_buckets[self.bucket_ends[bucket]] = self.refused_keys[index]
             self.bucket_ends[bucket] += 1
         for index in range(number):
             self._offer(self.in_buckets[index])

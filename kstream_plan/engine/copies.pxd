@@ -17,7 +17,7 @@ cdef class Copies:
     cdef int32_t[::1] instance_of  # by consumer
     cdef int32_t[::1] first_of, capacity  # by instance: its first consumer, its threads
     cdef int64_t[::1] whole  # by place: the end-offset sum
-    cdef int8_t[::1] known  # by place: whether that is known
+    cdef int8_t[::1] is_size_known  # by place: whether that is known
     cdef int64_t limit
     # what deletes left-over state, and when each instance started
     cdef StateCleaner cleaner
@@ -32,14 +32,14 @@ cdef class Copies:
     # by (place, instance): who reported a copy beside its reporter
     cdef dict more_reporters
     cdef bint any_more_reporters
-    cdef list made
+    cdef list made_copies
     # slots of each task, and by slot what a copy is
     cdef readonly Py_ssize_t room
     cdef int32_t[::1] instance, consumer, reporter  # consumer -1: it is left over; reporter -1: nobody
     cdef int8_t[::1] role
     cdef int64_t[::1] lag, remaining, placed_in, lost_at_ms, made_at_ms
     cdef int64_t[::1] grown  # what was written of the task since the copy was reported, until the next rebalance
-    cdef int64_t[::1] left, left_soon  # of what remains by the next rebalance, and when whoever is disturbed rejoins
+    cdef int64_t[::1] left_at_end, left_at_rejoin  # of what remains by the next rebalance, and when whoever is disturbed rejoins
 
     cdef void _make_slots(self) except *
     @cython.locals(place=Py_ssize_t)

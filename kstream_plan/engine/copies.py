@@ -41,7 +41,7 @@ class Copies:
         self.first_of = array("i", [*(consumers.start for consumers in group.consumers_of), self.consumers])
         self.capacity = array("i", group.capacities)
         self.whole = array("q", [group.end_offset_sums[task] for task in tasks])
-        self.known = array("b", [group.tasks[task].end_offset_known for task in tasks])
+        self.is_size_known = array("b", [group.tasks[task].end_offset_known for task in tasks])
         self.cleaner = cleaner
         self.process_ids = [instance.process_id for instance in group.instances]
         self.begin_ms, self.started_ms = 0, zeros("q", self.instances)
@@ -52,7 +52,7 @@ class Copies:
         self.any_more_reporters = False
         self.room = 4
         #: by task of the group, its copies as a state has them; ``None``: they are not made
-        self.made: list[tuple[Copy, ...] | None] = [()] * len(group.tasks)
+        self.made_copies: list[tuple[Copy, ...] | None] = [()] * len(group.tasks)
         self._make_slots()
         self.count_from(0)
 
@@ -60,21 +60,21 @@ class Copies:
         slots = self.tasks * self.room
         self.instance, self.consumer, self.reporter = zeros("i", slots), zeros("i", slots), zeros("i", slots)
         self.role, self.lag, self.remaining = zeros("b", slots), zeros("q", slots), zeros("q", slots)
-        self.left, self.left_soon, self.placed_in = zeros("q", slots), zeros("q", slots), zeros("q", slots)
+        self.left_at_end, self.left_at_rejoin, self.placed_in = zeros("q", slots), zeros("q", slots), zeros("q", slots)
         self.lost_at_ms, self.made_at_ms, self.grown = zeros("q", slots), zeros("q", slots), zeros("q", slots)
 
     def count_from(self, begin_ms: int) -> None:
         """Count times from this one of the plan's on: numbers of 64 bits hold what is further away only so far."""
         by_ms, self.begin_ms = begin_ms - self.begin_ms, begin_ms
         for instance, process_id in enumerate(self.process_ids):
-            self.started_ms[instance] = self._counted(self.cleaner.started_ms.get(process_id))
+            self.started_ms[instance] = self._clock_ms(self.cleaner.started_ms.get(process_id))
         for times in (np.asarray(self.lost_at_ms), np.asarray(self.made_at_ms)) if by_ms else ():
             is_known = times != NONE
             times[is_known] = np.maximum(times[is_known] - min(by_ms, FAR_MS), -FAR_MS)
             for task in self.task_of[: self.tasks]:
-                self.made[task] = None
+                self.made_copies[task] = None
 
-    def _counted(self, at_ms: int | None) -> int:
+    def _clock_ms(self, at_ms: int | None) -> int:
         """Return a time of the plan as it is counted here."""
         return NONE if at_ms is None else min(max(at_ms - self.begin_ms, -FAR_MS), FAR_MS)
 
@@ -125,7 +125,7 @@ class Copies:
 
     def _load_task(self, place: int, copies: tuple[Copy, ...], roles: dict[tuple[int, int], int]) -> None:
         """Take over a task's copies, with the ``roles`` in which they are held."""
-        self.made[self.task_of[place]] = copies
+        self.made_copies[self.task_of[place]] = copies
         self.owner[place], self.number[place] = -1, 0
         for copy in copies:
             slot = place * self.room + self.number[place]
@@ -145,23 +145,23 @@ class Copies:
         self.reporter[slot] = copy.reporters[0] if copy.reporters else -1
         self.remaining[slot], self.placed_in[slot] = copy.remaining, copy.placed_in
         self.consumer[slot] = -1 if copy.consumer is None else copy.consumer
-        self.lost_at_ms[slot], self.made_at_ms[slot] = self._counted(copy.lost_at_ms), self._counted(copy.made_at_ms)
+        self.lost_at_ms[slot], self.made_at_ms[slot] = self._clock_ms(copy.lost_at_ms), self._clock_ms(copy.made_at_ms)
         self.role[slot] = NO_ROLE
 
     def as_copies(self) -> tuple[tuple[Copy, ...], ...]:
         """Return the copies of every task of the group, as a state has them; what has not changed is the very same."""
         for place in range(self.tasks):
-            if self.made[self.task_of[place]] is None:
+            if self.made_copies[self.task_of[place]] is None:
                 begin, end = place * self.room, place * self.room + self.number[place]
-                self.made[self.task_of[place]] = tuple([self._copy(place, slot) for slot in range(begin, end)])
-        return tuple([of_task or () for of_task in self.made])
+                self.made_copies[self.task_of[place]] = tuple([self._copy(place, slot) for slot in range(begin, end)])
+        return tuple([of_task or () for of_task in self.made_copies])
 
     def change(self, place: int) -> None:
         """Note that a copy of a task is not as it was."""
         self.dirty[place] = self.stale[place] = 1
-        self.made[self.task_of[place]] = None
+        self.made_copies[self.task_of[place]] = None
 
-    def unsettled(self) -> frozenset[int]:
+    def unsettled_tasks(self) -> frozenset[int]:
         """Return the tasks of which not all copies are held, whole, and reported by their holders alone."""
         return frozenset(self.task_of[place] for place in range(self.tasks) if not self._is_settled(place))
 
@@ -203,7 +203,7 @@ class Copies:
                     roles[self.consumer[slot]][self.role[slot]].append(self.task_of[place])
         return tuple([Holding(*map(tuple, tasks_by_role)) for tasks_by_role in roles])
 
-    def revoked(self) -> dict[int, int]:
+    def revoked_tasks(self) -> dict[int, int]:
         """Return by task the consumer that gave it up for the decision before."""
         return self.by_task(self.revoked_by)
 
@@ -279,8 +279,13 @@ class Copies:
     def _columns(self) -> list[Any]:
         """Return the columns by slot."""
         columns = [np.asarray(self.instance), np.asarray(self.consumer), np.asarray(self.reporter)]
-        columns += [np.asarray(self.role), np.asarray(self.lag), np.asarray(self.remaining), np.asarray(self.left)]
-        columns += [np.asarray(self.left_soon), np.asarray(self.placed_in), np.asarray(self.lost_at_ms)]
+        columns += [
+            np.asarray(self.role),
+            np.asarray(self.lag),
+            np.asarray(self.remaining),
+            np.asarray(self.left_at_end),
+        ]
+        columns += [np.asarray(self.left_at_rejoin), np.asarray(self.placed_in), np.asarray(self.lost_at_ms)]
         return [*columns, np.asarray(self.made_at_ms)]
 
     def move(self, slot: int, new_slot: int) -> None:
@@ -295,9 +300,9 @@ class Copies:
             self.lag[slot],
             self.remaining[slot],
         )
-        self.left[new_slot], self.left_soon[new_slot], self.placed_in[new_slot] = (
-            self.left[slot],
-            self.left_soon[slot],
+        self.left_at_end[new_slot], self.left_at_rejoin[new_slot], self.placed_in[new_slot] = (
+            self.left_at_end[slot],
+            self.left_at_rejoin[slot],
             self.placed_in[slot],
         )
         self.lost_at_ms[new_slot], self.made_at_ms[new_slot] = self.lost_at_ms[slot], self.made_at_ms[slot]
@@ -308,5 +313,10 @@ class Copies:
         """Let a copy begin with nothing, that the decision of a ``generation`` makes."""
         self.instance[slot], self.consumer[slot], self.role[slot] = instance, consumer, role
         self.report(place, slot, -1)
-        self.lag[slot], self.remaining[slot], self.left[slot], self.left_soon[slot] = NONE, self.whole[place], 0, 0
+        self.lag[slot], self.remaining[slot], self.left_at_end[slot], self.left_at_rejoin[slot] = (
+            NONE,
+            self.whole[place],
+            0,
+            0,
+        )
         self.placed_in[slot], self.lost_at_ms[slot], self.made_at_ms[slot] = generation, NONE, ms

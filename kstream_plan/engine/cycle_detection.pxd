@@ -32,6 +32,6 @@ cdef class CycleDetection:
     cdef uint64_t _mixed_lags(self, uint64_t number, Py_ssize_t place) except? 0
     cdef uint64_t _mixed(self, uint64_t number, int64_t value) noexcept
     @cython.locals(copies=Copies, place=Py_ssize_t, slot=Py_ssize_t, remaining=list)
-    cpdef list behind(self)
+    cpdef list remaining_records(self)
     @cython.locals(copies=Copies, place=Py_ssize_t, instance=int32_t, remaining=int64_t, slot=Py_ssize_t)
     cpdef bint is_closer(self, earlier) except -1

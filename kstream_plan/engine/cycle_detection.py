@@ -52,7 +52,7 @@ class CycleDetection:
         copies, decision, first = self.copies, self.decision, place * self.width
         number = self._mixed(place + 1, decision.consumer[first])
         for seat in range(first + 1, first + self.width):
-            if decision.movement.decided[seat] >= 0:  # in whatever order
+            if decision.movement.decided_seats[seat] >= 0:  # in whatever order
                 role = self._mixed(decision.role_of(seat - first), decision.consumer[seat])
                 number = (number + role) & ALL_BITS
         for slot in range(place * copies.room, place * copies.room + copies.number[place]):
@@ -84,7 +84,7 @@ class CycleDetection:
         number = ((number ^ (number >> 27)) * SECOND_FACTOR) & ALL_BITS
         return number ^ (number >> 31)
 
-    def behind(self) -> Remaining:
+    def remaining_records(self) -> Remaining:
         """Return what copies have to restore that have anything: place of the task, instance, records."""
         copies, remaining = self.copies, []
         for place in range(self.tasks):
@@ -95,7 +95,7 @@ class CycleDetection:
         return remaining
 
     def is_closer(self, earlier: Remaining) -> bool:
-        """Tell whether a copy that is held has less to restore than in ``earlier``, which :meth:`behind` gave."""
+        """Tell whether a copy that is held has less to restore than in ``earlier`` :meth:`remaining_records`."""
         copies = self.copies
         for place, instance, remaining in earlier:
             slot = copies.slot_of(place, instance)
@@ -123,7 +123,7 @@ class Probes:
         self._number += 1
         fingerprint = cycles.fingerprint(), stateless
         earlier = self._newest.get(fingerprint)
-        self._newest[fingerprint] = self._number, cycles.behind()
+        self._newest[fingerprint] = self._number, cycles.remaining_records()
         if earlier is None or cycles.is_closer(earlier[1]):
             return None
         return self._number - earlier[0]

@@ -20,16 +20,16 @@ cdef class Decision:
     cdef int32_t[::1] consumer, reporters  # by seat: who has it on its instance, and who reported the copy there
     cdef int8_t[::1] touched, unlike  # instances of which a task is not as it was for the decision before, and tasks
     # what each instance is dealt: the first seat of an active task and of a copy (-1: none), and by seat the next one
-    cdef int32_t[::1] first_dealt, following
+    cdef int32_t[::1] first_dealt, next_dealt
     cdef readonly Load spread  # how many tasks each instance has
     cdef ThreadAssignment split
     cdef int32_t[::1] load, copy_load  # by consumer
     cdef bint roles_apart, any_temporary
     cdef int8_t[::1] stopping  # by consumer: whether it gives up everything before it joins
-    cdef int32_t[::1] withheld_by, nobody  # by place: who has to give the task up first (-1: nobody)
+    cdef int32_t[::1] withheld_by, none_withheld  # by place: who has to give the task up first (-1: nobody)
     # by place: whether the new owner has a copy until then, whether copies are not where the seats are
-    cdef int8_t[::1] temporary, changed
-    cdef int8_t[::1] revoking, waiting  # consumers that give up an active task, and from which one is withheld
+    cdef int8_t[::1] temporary, is_changed
+    cdef int8_t[::1] is_revoking, is_waiting  # consumers that give up an active task, and from which one is withheld
     cdef int8_t[::1] no_flags, no_instances, no_consumers
     # who holds the task at hand after the rebalance
     cdef int32_t[::1] seat_instance, seat_consumer

@@ -58,7 +58,7 @@ class Decision:
         self.tasks, self.instances, self.consumers = len(group.stateful), len(group.instances), len(group.consumer_ids)
         self.slots, self.width = self.movement.slots, self.movement.width
         seats = self.tasks * self.width
-        self.consumer, self.reporters, self.following = zeros("i", seats), zeros("i", seats), zeros("i", seats)
+        self.consumer, self.reporters, self.next_dealt = zeros("i", seats), zeros("i", seats), zeros("i", seats)
         self.touched, self.unlike = zeros("b", self.instances + 1), zeros("b", self.tasks)  # the first one is nobody
         self.first_dealt = array("i", [-1]) * (2 * self.instances)
         self.spread = Load(group)
@@ -66,9 +66,12 @@ class Decision:
         self.stopping = zeros("b", self.consumers)
         for consumer in stopping:
             self.stopping[consumer] = 1
-        self.withheld_by, self.nobody = array("i", [-1]) * max(1, self.tasks), array("i", [-1]) * max(1, self.tasks)
-        self.temporary, self.changed = zeros("b", self.tasks), zeros("b", self.tasks)
-        self.revoking, self.waiting = zeros("b", self.consumers), zeros("b", self.consumers)
+        self.withheld_by, self.none_withheld = (
+            array("i", [-1]) * max(1, self.tasks),
+            array("i", [-1]) * max(1, self.tasks),
+        )
+        self.temporary, self.is_changed = zeros("b", self.tasks), zeros("b", self.tasks)
+        self.is_revoking, self.is_waiting = zeros("b", self.consumers), zeros("b", self.consumers)
         self.no_flags, self.no_instances = zeros("b", self.tasks), zeros("b", self.instances + 1)
         self.no_consumers = zeros("b", self.consumers)
         self.seat_instance, self.seat_consumer = zeros("i", self.width), zeros("i", self.width)
@@ -117,7 +120,7 @@ class Decision:
 
     def _compare(self) -> None:
         """See of which tasks a copy or a seat is not as before, and whose split over its consumers that may change."""
-        dirty, seats, previous_seats = self.copies.dirty, self.movement.decided, self.movement.before
+        dirty, seats, previous_seats = self.copies.dirty, self.movement.decided_seats, self.movement.previous_seats
         self.unlike[:] = self.no_flags
         self.touched[:] = self.no_instances
         for place in range(self.tasks):
@@ -128,7 +131,11 @@ class Decision:
 
     def _touch(self, place: int, seat: int) -> None:
         """See whose split over its consumers a seat may change, and who reported the copy there."""
-        now, was, is_active = self.movement.decided[seat], self.movement.before[seat], seat == place * self.width
+        now, was, is_active = (
+            self.movement.decided_seats[seat],
+            self.movement.previous_seats[seat],
+            seat == place * self.width,
+        )
         if was >= 0:
             self.touched[was + 1] = 1
             self.spread.count(self.copies.task_of[place], is_active, was, -1)
@@ -152,13 +159,13 @@ class Decision:
 
     def _list_dealt(self) -> None:
         """List the seats to deal of each instance, active tasks and copies apart, in task order."""
-        seats, touched, width = self.movement.decided, self.touched, self.width
+        seats, touched, width = self.movement.decided_seats, self.touched, self.width
         for first in range(2 * self.instances):
             self.first_dealt[first] = -1
         for seat in range(self.tasks * width - 1, -1, -1):
             if touched[seats[seat] + 1]:
                 first = 2 * seats[seat] + (seat % width > 0)
-                self.following[seat] = self.first_dealt[first]
+                self.next_dealt[seat] = self.first_dealt[first]
                 self.first_dealt[first] = seat
 
     def _deal(self, instance: int, first: int, active: bool) -> None:
@@ -171,19 +178,19 @@ class Decision:
             split.add(self.copies.task_of[index // width], max(-1, self.reporters[index] - begin))
             if self.copies.any_more_reporters:
                 self._add_more_reporters(index // width, instance, begin)
-            index = self.following[index]
+            index = self.next_dealt[index]
         if not split.give_back(load, begin, threads):
             index = first
             while index >= 0:
                 split.lags[number] = self.copies.lag_on(index // width, instance)
-                number, index = number + 1, self.following[index]
+                number, index = number + 1, self.next_dealt[index]
             split.deal(load, begin, threads, active)
         number, index = 0, first
         while index >= 0:
-            if self.consumer[index] != begin + split.given[number]:
-                self.consumer[index] = begin + split.given[number]
+            if self.consumer[index] != begin + split.thread_of[number]:
+                self.consumer[index] = begin + split.thread_of[number]
                 self.unlike[index // width] = 1
-            number, index = number + 1, self.following[index]
+            number, index = number + 1, self.next_dealt[index]
 
     def _add_more_reporters(self, place: int, instance: int, begin: int) -> None:
         for reporter in self.copies.more_reporters.get((place, instance), ()):
@@ -194,11 +201,11 @@ class Decision:
     def _withhold(self) -> None:
         """Withhold what its present owner has to give up first, and see whose seats change."""
         self.follow_up, self.extra_copies = False, self.warmup_copies
-        self.revoking[:] = self.no_consumers
-        self.waiting[:] = self.no_consumers
-        self.withheld_by[:] = self.nobody
+        self.is_revoking[:] = self.no_consumers
+        self.is_waiting[:] = self.no_consumers
+        self.withheld_by[:] = self.none_withheld
         self.temporary[:] = self.no_flags
-        self.changed[:] = self.no_flags
+        self.is_changed[:] = self.no_flags
         for place in range(self.tasks):
             if self.unlike[place]:
                 self.copies.stale[place] = 1
@@ -208,26 +215,26 @@ class Decision:
     def disturb(self, revoking_consumers: Iterable[int], waiting_consumers: Iterable[int]) -> None:
         """Let these consumers give up, or wait for, stateless tasks besides."""
         for consumer in revoking_consumers:
-            self.revoking[consumer], self.follow_up = 1, True
+            self.is_revoking[consumer], self.follow_up = 1, True
         for consumer in waiting_consumers:
-            self.waiting[consumer], self.follow_up = 1, True
+            self.is_waiting[consumer], self.follow_up = 1, True
 
     def _withhold_task(self, place: int) -> None:
         """Withhold a task, or do not; see whether its copies are where its seats are."""
         copies, n_held, first = self.copies, 0, place * self.width
-        old, new, instance = copies.owner[place], self.consumer[first], self.movement.decided[first]
+        old, new, instance = copies.owner[place], self.consumer[first], self.movement.decided_seats[first]
         if old >= 0 and instance < 0 and not self.stopping[old]:
-            self.revoking[old], self.follow_up = 1, True  # for whom is unknown
+            self.is_revoking[old], self.follow_up = 1, True  # for whom is unknown
         elif old >= 0 and old != new and not self.stopping[old]:
             self.withheld_by[place], self.follow_up = old, True
-            self.revoking[old] = self.waiting[new] = 1
+            self.is_revoking[old] = self.is_waiting[new] = 1
             slot = copies.slot_of(place, instance)
             has_state = self.any_temporary or (slot >= 0 and copies.lag[slot] != NONE)
             self.temporary[place] = has_state and copies.instance_of[old] != instance
         number = self.fill_seats(place)
         for slot in range(place * copies.room, place * copies.room + copies.number[place]):
             n_held += copies.consumer[slot] >= 0
-        self.changed[place] = n_held != number
+        self.is_changed[place] = n_held != number
         for seat in range(number):
             slot = copies.slot_of(place, self.seat_instance[seat])
             if (
@@ -235,7 +242,7 @@ class Decision:
                 or copies.consumer[slot] != self.seat_consumer[seat]
                 or copies.role[slot] != self.seat_role[seat]
             ):
-                self.changed[place] = 1
+                self.is_changed[place] = 1
 
     def revoked_by(self, place: int) -> int:
         """Return the consumer that gave a task up, for the decision before or before it joined for this one, or -1."""
@@ -249,7 +256,7 @@ class Decision:
         """
         first, number = place * self.width, 0
         for seat in range(first, first + self.width):
-            instance, role = self.movement.decided[seat], self.role_of(seat - first)
+            instance, role = self.movement.decided_seats[seat], self.role_of(seat - first)
             if instance < 0:
                 continue
             if role == ACTIVE and self.withheld_by[place] >= 0:
@@ -287,12 +294,12 @@ class Decision:
     def decided_by(self, instance: bool) -> tuple[Holding, ...]:
         """Return what was decided, by consumer, or by ``instance``."""
         width, task_of = self.width, self.copies.task_of
-        members = self.movement.decided if instance else self.consumer
+        members = self.movement.decided_seats if instance else self.consumer
         tasks_by_role: list[tuple[list[int], ...]] = [
             ([], [], []) for _ in range(self.instances if instance else self.consumers)
         ]
         for seat in range(self.tasks * width):
-            if self.movement.decided[seat] >= 0:
+            if self.movement.decided_seats[seat] >= 0:
                 tasks_by_role[members[seat]][self.role_of(seat % width)].append(task_of[seat // width])
         return tuple([Holding(*map(tuple, roles)) for roles in tasks_by_role])
 
@@ -304,17 +311,17 @@ class Decision:
                 roles[self.seat_consumer[seat]][self.seat_role[seat]].append(self.copies.task_of[place])
         return tuple([Holding(*map(tuple, tasks_by_role)) for tasks_by_role in roles])
 
-    def withheld(self) -> dict[int, int]:
+    def withheld_tasks(self) -> dict[int, int]:
         """Return by task the consumer that has to give it up first."""
         return self.copies.by_task(self.withheld_by) if self.follow_up else {}
 
     def revoking_consumers(self) -> Iterable[int]:
         """Return the consumers that give up an active task."""
-        return self._flagged_consumers(self.revoking)
+        return self._flagged_consumers(self.is_revoking)
 
     def waiting_consumers(self) -> Iterable[int]:
         """Return the consumers from which an active task is withheld."""
-        return self._flagged_consumers(self.waiting)
+        return self._flagged_consumers(self.is_waiting)
 
     def _flagged_consumers(self, flags: Column) -> list[int]:
         return [consumer for consumer in range(self.consumers) if flags[consumer]] if self.follow_up else []

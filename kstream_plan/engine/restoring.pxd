@@ -19,7 +19,7 @@ cdef class Stretch:
     cdef Pace pace
     cdef int64_t elapsed_ms
     cdef bint goes_on, any_stopped, any_burst
-    cdef int8_t[::1] stopped  # by instance
+    cdef int8_t[::1] is_stopped  # by instance
     cdef int64_t[::1] burst  # by place
 
 
@@ -30,7 +30,7 @@ cdef class Restoring:
     cdef Pace pace  # that of tasks at rest, if they stay so
     cdef readonly int8_t[::1] is_rated  # by instance: whether its rate is known throughout
     cdef readonly bint any_restores, at_once  # whether any is, and whether all restore at once
-    cdef int64_t[::1] standing  # by place: how far behind a copy is that has caught up
+    cdef int64_t[::1] least_lag  # by place: how far behind a copy is that has caught up
     # by instance: how many more records it restores than its active copies need; NONE: it is not known yet
     cdef int64_t[::1] spare, no_spare
     # by instance: 1 if every copy that has anything to restore was placed just now, 2 if not all, 0 if none has
@@ -41,13 +41,13 @@ cdef class Restoring:
     cdef int8_t[::1] restoring, pressed, no_flags, none_rest
     cdef bint any_pressed
     # by place: what waits to be written, what is written in a stretch, and whether at once
-    cdef int64_t[::1] waits, written
+    cdef int64_t[::1] waits, written_records
     cdef int8_t[::1] is_written_at_once
     cdef bint any_waits, any_written
     cdef int64_t[::1] reported_in  # by slot
     cdef bint any_reported_in
     # what is restored: slot, place, instance, and how many records it has to go
-    cdef int32_t[::1] restored, restored_place, restored_instance
+    cdef int32_t[::1] restored_slots, restored_place, restored_instance
     cdef uint64_t[::1] records
     cdef Py_ssize_t n_restored
 

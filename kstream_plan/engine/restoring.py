@@ -64,9 +64,9 @@ class Stretch:
     ) -> None:
         self.pace, self.elapsed_ms, self.goes_on = pace, elapsed_ms, goes_on
         self.any_stopped, self.any_burst = False, bool(burst)
-        self.stopped, self.burst = zeros("b", instances), zeros("q", len(self.pace.writes) if burst else 0)
+        self.is_stopped, self.burst = zeros("b", instances), zeros("q", len(self.pace.writes) if burst else 0)
         for instance in stopped_instances:
-            self.stopped[instance], self.any_stopped = 1, True
+            self.is_stopped[instance], self.any_stopped = 1, True
         for place, records in burst.items():
             self.burst[place] = min(records, MOST)
 
@@ -80,7 +80,7 @@ class Restoring:
         self.stretches: list[Stretch] = []
         self.pace: Pace | None = None
         self.is_rated, self.any_restores, self.at_once = zeros("b", self.instances), False, False
-        self.standing, self.spare = zeros("q", self.tasks), zeros("q", self.instances)
+        self.least_lag, self.spare = zeros("q", self.tasks), zeros("q", self.instances)
         self.begins, self.pressed = zeros("b", self.instances), zeros("b", self.instances)
         self.pressure, self.any_pressed = array("d", [0.0]) * self.instances, False
         self.restoring, self.ahead = zeros("b", self.instances), zeros("q", self.instances)
@@ -88,10 +88,10 @@ class Restoring:
         self.no_spare, self.none_rest = array("q", [NONE]) * self.instances, zeros("b", self.tasks)
         self.none_ahead = zeros("q", self.instances)
         self.waits, self.any_waits = zeros("q", self.tasks), False
-        self.written, self.any_written = zeros("q", self.tasks), False
+        self.written_records, self.any_written = zeros("q", self.tasks), False
         self.is_written_at_once = zeros("b", self.tasks)
         self.reported_in, self.any_reported_in = zeros("q", 0), False
-        self.restored, self.restored_place = zeros("i", self.tasks), zeros("i", self.tasks)
+        self.restored_slots, self.restored_place = zeros("i", self.tasks), zeros("i", self.tasks)
         self.restored_instance, self.records = zeros("i", self.tasks), zeros("Q", self.tasks)
         self.n_restored = 0
 
@@ -116,7 +116,7 @@ class Restoring:
                 if stretch.pace.restores[instance] < 0:
                     self.is_rated[instance] = 0
         for place in range(self.tasks):
-            self.standing[place] = min(self._produced(last, place, POLL_DELAY_MS), self.copies.whole[place])
+            self.least_lag[place] = min(self._produced(last, place, POLL_DELAY_MS), self.copies.whole[place])
         self.copies.rests[:] = self.none_rest
 
     def report_later(self, reported_in: Column) -> None:
@@ -184,7 +184,7 @@ class Restoring:
     # -- what is restored -------------------------------------------------------------------------------------------
 
     def restore(self, generation: int, at_rejoin: bool) -> None:
-        """Find what every copy that is held has ``left`` after the time, or ``left_soon`` when disturbed ones rejoin.
+        """Find what every copy that is held has ``left_at_end`` of the time, or ``left_at_rejoin`` when disturbed ones rejoin.
 
         ``generation`` is that of the decision: who had nothing to restore before it is ahead of its rate.
         """
@@ -218,7 +218,7 @@ class Restoring:
             if self.waits[place]:
                 waits[task] = self.waits[place]
             for slot in range(place * copies.room, place * copies.room + copies.number[place]):
-                remaining[task, copies.instance[slot]] = copies.left[slot], copies.grown[slot]
+                remaining[task, copies.instance[slot]] = copies.left_at_end[slot], copies.grown[slot]
         return remaining, waits
 
     def _begin(self, generation: int, at_rejoin: bool) -> None:
@@ -241,13 +241,13 @@ class Restoring:
     def _begin_task(self, place: int, generation: int, at_rejoin: bool) -> None:
         """Start with a task, and note which instances have had something to restore before."""
         copies = self.copies
-        self.waits[place], self.written[place] = copies.unprocessed[place], 0
+        self.waits[place], self.written_records[place] = copies.unprocessed[place], 0
         self.any_waits = self.any_waits or self.waits[place] > 0
         for slot in range(place * copies.room, place * copies.room + copies.number[place]):
             if at_rejoin:
-                copies.left_soon[slot] = copies.remaining[slot]
+                copies.left_at_rejoin[slot] = copies.remaining[slot]
             else:
-                copies.left[slot], copies.grown[slot] = copies.remaining[slot], 0
+                copies.left_at_end[slot], copies.grown[slot] = copies.remaining[slot], 0
             if copies.consumer[slot] >= 0 and copies.remaining[slot] and self.begins[copies.instance[slot]] < 2:
                 self.begins[copies.instance[slot]] = 2 if copies.placed_in[slot] < generation else 1
 
@@ -290,13 +290,13 @@ class Restoring:
         records = self._produced(stretch.pace, place, elapsed_ms)
         records = min(MOST, records + burst)
         records += waited
-        self.waits[place] = self.written[place] = 0
+        self.waits[place] = self.written_records[place] = 0
         if records == 0:
             return
         if not self._is_processed(stretch, place, at_rejoin):
             self.waits[place], self.any_waits = min(records, copies.whole[place], MOST), True
             return
-        self.written[place], self.any_written = records, True
+        self.written_records[place], self.any_written = records, True
         self.is_written_at_once[place] = waited > 0 or burst > 0
         if at_rejoin:
             return
@@ -312,10 +312,10 @@ class Restoring:
         for slot in range(place * copies.room, place * copies.room + copies.number[place]):
             if copies.role[slot] != ACTIVE:
                 continue
-            if stretch.any_stopped and stretch.stopped[copies.instance[slot]]:
+            if stretch.any_stopped and stretch.is_stopped[copies.instance[slot]]:
                 return False
             if self.is_rated[copies.instance[slot]] and copies.remaining[slot] < MAX_LONG:
-                remaining = copies.left_soon[slot] if at_rejoin else copies.left[slot]
+                remaining = copies.left_at_rejoin[slot] if at_rejoin else copies.left_at_end[slot]
                 if remaining > 0:
                     return False
         return True
@@ -350,37 +350,41 @@ class Restoring:
         """Collect the copies of a task that are restored; they have nothing left until records are shared out."""
         copies, n_written = self.copies, 0
         if not is_active and self.any_written:
-            n_written = self.written[place]
+            n_written = self.written_records[place]
         for slot in range(place * copies.room, place * copies.room + copies.number[place]):
             instance = copies.instance[slot]
             if copies.consumer[slot] < 0 or (copies.role[slot] == ACTIVE) != is_active or not self.is_rated[instance]:
                 continue
             if self.any_reported_in and self.reported_in[slot] > begin_ms:
                 continue
-            remaining = copies.left_soon[slot] if at_rejoin else copies.left[slot]
+            remaining = copies.left_at_rejoin[slot] if at_rejoin else copies.left_at_end[slot]
             if remaining == 0:
                 if n_written == 0:
                     continue
-                is_stopped = stretch.any_stopped and stretch.stopped[instance] > 0
+                is_stopped = stretch.any_stopped and stretch.is_stopped[instance] > 0
                 if not (is_stopped or self.is_written_at_once[place] or self.pressed[instance]):
                     continue
             self._add(place, slot, remaining, n_written)
             if at_rejoin:
-                copies.left_soon[slot] = 0
+                copies.left_at_rejoin[slot] = 0
             else:
-                copies.left[slot] = 0
+                copies.left_at_end[slot] = 0
 
     def _add(self, place: int, slot: int, remaining: int, n_written: int) -> None:
         """Note a copy that is restored."""
         n = self.n_restored
-        if n == len(self.restored):
-            self.restored, self.restored_place = (
-                grown("i", self.restored, 2 * n),
+        if n == len(self.restored_slots):
+            self.restored_slots, self.restored_place = (
+                grown("i", self.restored_slots, 2 * n),
                 grown("i", self.restored_place, 2 * n),
             )
             self.restored_instance = grown("i", self.restored_instance, 2 * n)
             self.records = grown("Q", self.records, 2 * n)
-        self.restored[n], self.restored_place[n], self.restored_instance[n] = slot, place, self.copies.instance[slot]
+        self.restored_slots[n], self.restored_place[n], self.restored_instance[n] = (
+            slot,
+            place,
+            self.copies.instance[slot],
+        )
         self.records[n] = remaining
         self.records[n] += n_written
         self.n_restored = n + 1
@@ -392,7 +396,7 @@ class Restoring:
         """
         ahead = self.ahead[instance]
         self.ahead[instance] = 0
-        if stretch.any_stopped and stretch.stopped[instance]:
+        if stretch.any_stopped and stretch.is_stopped[instance]:
             return 0
         if stretch.pace.restores[instance] == INFINITE:
             return EVERYTHING
@@ -411,7 +415,7 @@ class Restoring:
             spare -= share
             remaining = min(records - share, copies.whole[self.restored_place[n]])
             if at_rejoin:
-                copies.left_soon[self.restored[n]] = remaining
+                copies.left_at_rejoin[self.restored_slots[n]] = remaining
             else:
-                copies.left[self.restored[n]] = remaining
+                copies.left_at_end[self.restored_slots[n]] = remaining
         self.spare[instance] = spare

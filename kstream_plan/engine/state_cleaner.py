@@ -52,7 +52,7 @@ class StateCleaner:
         self.deleted_early = self.deleted_late = False
 
     @property
-    def otherwise(self) -> set[Cleaning]:
+    def other_cleanings(self) -> set[Cleaning]:
         """For which ``cleaning`` an answer of :meth:`deletes` would have been another one."""
         outcomes: tuple[tuple[Cleaning, bool], ...] = (("early", self.deleted_early), ("late", self.deleted_late))
         return {cleaning for cleaning, is_deleted in outcomes if is_deleted}

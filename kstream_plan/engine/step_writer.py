@@ -65,7 +65,7 @@ class StepWriter:
 
     def write(self, at_ms: int) -> None:
         """Write the steps of the decision, and note what of it is left to chance."""
-        changed_tasks, withheld_by = self.decision.changed, self.decision.withheld_by
+        changed_tasks, withheld_by = self.decision.is_changed, self.decision.withheld_by
         self.n_rows, self.starts_any = 0, False
         self.races[:] = self.no_flags
         self.deletions[:] = self.no_flags
@@ -130,7 +130,7 @@ class StepWriter:
     def _write_withheld(self, place: int, at_ms: int) -> None:
         """Write who waits for a task."""
         decision, row = self.decision, self._row(place, WITHHOLD)
-        owner, instance = decision.withheld_by[place], decision.movement.decided[place * decision.width]
+        owner, instance = decision.withheld_by[place], decision.movement.decided_seats[place * decision.width]
         self.rows[row + FROM], self.rows[row + FROM_ROLE] = owner, ACTIVE
         self.rows[row + TO], self.rows[row + TO_ROLE] = decision.consumer[place * decision.width], ACTIVE
         if self.copies.instance_of[owner] == instance:
@@ -196,7 +196,7 @@ class StepWriter:
         """Return how much an instance restores to have a task, all if its copy ``is_empty``; -1: unknown."""
         slot = -1 if is_empty else self.copies.slot_of(place, instance)
         remaining = self.copies.whole[place] if slot < 0 else self.copies.remaining[slot]
-        return remaining if self.copies.known[place] or remaining == 0 else -1
+        return remaining if self.copies.is_size_known[place] or remaining == 0 else -1
 
     # -- why --------------------------------------------------------------------------------------------------------
 
@@ -240,7 +240,7 @@ class StepWriter:
     def _why_given_up(self, row: int, place: int, instance: int) -> None:
         """Say why a task leaves an instance."""
         decision = self.decision
-        destination = decision.movement.decided[place * decision.width]
+        destination = decision.movement.decided_seats[place * decision.width]
         self.rows[row + REASON] = MOVES_AWAY
         if decision.withheld_by[place] < 0:
             return

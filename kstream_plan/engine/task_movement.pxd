@@ -31,13 +31,13 @@ cdef class TaskMovement:
     cdef int32_t[::1] target_seats
     cdef int64_t[::1] target_counts
     # the decision at hand, and the one before
-    cdef int32_t[::1] decided, before
+    cdef int32_t[::1] decided_seats, previous_seats
     cdef int64_t[::1] counts
     # what is pending, by slot
     cdef int32_t[::1] destination, caught_up, free, only, source
-    cdef int8_t[::1] how, warm_up
+    cdef int8_t[::1] ways, warm_up
     cdef int32_t[::1] first_two  # by place: the first two that are caught up on an active task
-    cdef int8_t[::1] several  # by place: whether more than one standby is pending
+    cdef int8_t[::1] has_several  # by place: whether more than one standby is pending
     cdef Py_ssize_t n_several
     cdef int8_t[::1] reseated  # by place: whether the active task moved otherwise than at the decision before
     cdef object all_slots  # a row for each task
@@ -54,7 +54,7 @@ cdef class TaskMovement:
     cdef int64_t budget, number
     cdef int64_t[::1] moved_in  # by place: the decision that moved a standby last
     # how many movements the decision has, of how many tasks, and warm-ups
-    cdef readonly Py_ssize_t movements, queued, warmup_copies
+    cdef readonly Py_ssize_t movements, n_queued, warmup_copies
 
     cpdef void forget(self, Py_ssize_t place) noexcept
     @cython.locals(index=Py_ssize_t)

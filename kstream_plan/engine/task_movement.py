@@ -83,14 +83,14 @@ class TaskMovement:
         self.report_instance, self.report_lag = zeros("i", self.tasks * self.room), zeros("q", self.tasks * self.room)
         self.dirty, self.no_flags = array("b", [1] * self.tasks), array("b", [0] * self.tasks)
         seats = array("i", [-1]) * max(1, self.tasks * self.width)
-        self.target_seats, self.decided, self.before = seats, seats[:], seats[:]
+        self.target_seats, self.decided_seats, self.previous_seats = seats, seats[:], seats[:]
         self.target_counts, self.counts = zeros("q", self.instances), zeros("q", self.instances)
         number = max(1, self.tasks * self.slots)
         self.destination, self.caught_up = array("i", [-1]) * number, array("i", [-1]) * number
         self.none_moved = array("i", [-1]) * number
         self.free, self.only, self.source = zeros("i", number), zeros("i", number), zeros("i", number)
-        self.how, self.warm_up = zeros("b", number), zeros("b", number)
-        self.first_two, self.several, self.n_several = zeros("i", 2 * self.tasks), zeros("b", self.tasks), 0
+        self.ways, self.warm_up = zeros("b", number), zeros("b", number)
+        self.first_two, self.has_several, self.n_several = zeros("i", 2 * self.tasks), zeros("b", self.tasks), 0
         self.reseated = array("b", [1] * self.tasks)
         self.all_slots = np.arange(self.tasks * self.slots).reshape(self.tasks, self.slots)
         self.actives, self.standby_slots = zeros("i", number), zeros("i", number)
@@ -103,7 +103,7 @@ class TaskMovement:
         self.tally = zeros("q", self.instances)
         self.budget, self.number = 0, 0
         self.moved_in = zeros("q", self.tasks)
-        self.movements = self.queued = self.warmup_copies = 0
+        self.movements = self.n_queued = self.warmup_copies = 0
         self._take_target(target)
 
     def _take_target(self, target: Target) -> None:
@@ -158,11 +158,11 @@ class TaskMovement:
 
     def move(self) -> None:
         """Fill the seats: as the target has them, but for tasks that cannot start or be copied there."""
-        self.before, self.decided = self.decided, self.before
-        self.decided[:] = self.target_seats
+        self.previous_seats, self.decided_seats = self.decided_seats, self.previous_seats
+        self.decided_seats[:] = self.target_seats
         self.counts[:] = self.target_counts
         self.number += 1
-        self.movements = self.queued = self.warmup_copies = 0
+        self.movements = self.n_queued = self.warmup_copies = 0
         if self.limit < ANY_LAG:
             self._pend_actives()
             self._move_actives()
@@ -172,12 +172,12 @@ class TaskMovement:
         self.reseated[:] = self.no_flags
 
     def adopt(self, seats: Column, movements: Column) -> None:
-        """Take over the seats of another assignor's decision, and its movements, as :meth:`moved` returns them."""
-        self.before, self.decided = self.decided, self.before
-        self.decided[:] = seats
+        """Take over the seats and the movements of another assignor, these as of :meth:`movement_numbers`."""
+        self.previous_seats, self.decided_seats = self.decided_seats, self.previous_seats
+        self.decided_seats[:] = seats
         self.source[:] = self.none_moved
         self.caught_up[:] = self.none_moved
-        self.movements, self.queued, self.warmup_copies = len(movements) // FIELDS, 0, 0
+        self.movements, self.n_queued, self.warmup_copies = len(movements) // FIELDS, 0, 0
         places = {task: place for place, task in enumerate(self.task_of)}
         for index in range(0, len(movements), FIELDS):
             slot = first = places[movements[index]] * self.slots
@@ -185,14 +185,14 @@ class TaskMovement:
                 slot += 1
                 while self.caught_up[slot] >= 0:
                     slot += 1
-            self.queued += not self.is_queued(first // self.slots)
+            self.n_queued += not self.is_queued(first // self.slots)
             self.caught_up[slot], self.source[slot], self.destination[slot] = (
                 0,
                 movements[index + 3],
                 movements[index + 4],
             )
         for seat in range(self.tasks * self.width):
-            self.warmup_copies += self.decided[seat] >= 0 and seat % self.width >= self.slots
+            self.warmup_copies += self.decided_seats[seat] >= 0 and seat % self.width >= self.slots
 
     def is_moved(self, slot: int) -> bool:
         """Tell whether the decision moves what of a task is at this slot."""
@@ -205,12 +205,12 @@ class TaskMovement:
                 return True
         return False
 
-    def moved(self) -> Column:
+    def movement_numbers(self) -> Column:
         """Return the decision's movements in the order of handling, as ``model.movements.Movements`` has them."""
         numbers = array("i")
         if self.movements:
             rows = [
-                self._moved(kind, np.asarray(slots)[:n_slots])
+                self._movement_rows(kind, np.asarray(slots)[:n_slots])
                 for kind, (slots, n_slots) in enumerate(
                     ((self.actives, self.n_actives), (self.standby_slots, self.n_standby_slots))
                 )
@@ -218,20 +218,20 @@ class TaskMovement:
             numbers.frombytes(np.concatenate(rows).tobytes())
         return numbers
 
-    def _moved(self, kind: int, slots: Numbers) -> Numbers:
+    def _movement_rows(self, kind: int, slots: Numbers) -> Numbers:
         """Return the movements of these slots, a row each."""
         sources = np.asarray(self.source)[slots]
         slots, sources = slots[sources >= 0], sources[sources >= 0]
         rows = np.empty((len(slots), 6), np.int32)
         rows[:, 0], rows[:, 1] = np.asarray(self.task_of)[slots // self.slots], kind
-        rows[:, 2], rows[:, 3] = np.asarray(self.how)[slots], sources
+        rows[:, 2], rows[:, 3] = np.asarray(self.ways)[slots], sources
         rows[:, 4], rows[:, 5] = np.asarray(self.destination)[slots], np.asarray(self.warm_up)[slots]
         return rows
 
     def seats(self) -> list[list[int]]:
         """Return by stateful task the instances that have its seats; -1: none."""
         number = self.tasks * self.width
-        seats: list[list[int]] = np.asarray(self.decided)[:number].reshape(self.tasks, self.width).tolist()
+        seats: list[list[int]] = np.asarray(self.decided_seats)[:number].reshape(self.tasks, self.width).tolist()
         return seats
 
     # -- active tasks (rule 4) --------------------------------------------------------------------------------------
@@ -256,11 +256,11 @@ class TaskMovement:
         self.only[slot] = -1
         n_hot = self._hot(place, self.caught_up[slot])
         if n_hot:
-            self.how[slot] = SWAP_CAUGHT_UP
+            self.ways[slot] = SWAP_CAUGHT_UP
             if n_hot == 1:
                 self.only[slot] = self.candidates[0]
         elif self.caught_up[slot]:
-            self.how[slot] = MOVE_CAUGHT_UP
+            self.ways[slot] = MOVE_CAUGHT_UP
             if self.caught_up[slot] == 1:
                 self.only[slot] = self.ready[0]
             else:
@@ -271,7 +271,7 @@ class TaskMovement:
                 if self.only[slot] < 0 or self.report_lag[index] < lag:
                     self.only[slot], lag = self.report_instance[index], self.report_lag[index]
             is_standby = self._is_target_standby(place, self.only[slot])
-            self.how[slot] = SWAP_MOST_CAUGHT_UP if is_standby else MOVE_MOST_CAUGHT_UP
+            self.ways[slot] = SWAP_MOST_CAUGHT_UP if is_standby else MOVE_MOST_CAUGHT_UP
 
     def _hot(self, place: int, number_ready: int) -> int:
         """Fill ``candidates`` with the standbys of the target that are caught up; return how many there are."""
@@ -297,11 +297,11 @@ class TaskMovement:
         self.budget, self.fed = self.warm_ups, -1
         for index in range(self.n_actives):
             slot = self.actives[index]
-            place, destination, way = slot // self.slots, self.destination[slot], self.how[slot]
+            place, destination, way = slot // self.slots, self.destination[slot], self.ways[slot]
             source = self.only[slot]
             if source < 0:
                 source = self._least_hot(index) if way == SWAP_CAUGHT_UP else self._least_loaded(place, slot)
-            self.decided[place * self.width] = source
+            self.decided_seats[place * self.width] = source
             warm_up = False
             if way in (SWAP_CAUGHT_UP, SWAP_MOST_CAUGHT_UP):
                 self._swap(place, source, destination)
@@ -310,13 +310,13 @@ class TaskMovement:
                 self.budget -= 1
                 self.counts[source] += 1
                 if warm_up:
-                    self.decided[place * self.width + self.slots] = destination
+                    self.decided_seats[place * self.width + self.slots] = destination
                     self.warmup_copies += 1
                 else:
                     self.counts[destination] -= 1
             if source != self.source[slot] or warm_up != self.warm_up[slot]:
                 self.source[slot], self.warm_up[slot], self.reseated[place] = source, warm_up, 1
-        self.movements = self.queued = self.n_actives
+        self.movements = self.n_queued = self.n_actives
 
     def _least_hot(self, index: int) -> int:
         """Return the caught-up standby that Kafka's queue gives out for the movement at this place in the order."""
@@ -333,8 +333,8 @@ class TaskMovement:
     def _swap(self, place: int, source: int, destination: int) -> None:
         """Let the destination keep the source's standby."""
         for seat in range(place * self.width + 1, place * self.width + 1 + self.standbys):
-            if self.decided[seat] == source:
-                self.decided[seat] = destination
+            if self.decided_seats[seat] == source:
+                self.decided_seats[seat] = destination
 
     def _least_loaded(self, place: int, slot: int) -> int:
         """Return the first of those caught up, two or more, that has the least load."""
@@ -366,21 +366,21 @@ class TaskMovement:
                 self._pend_standby(place, slot)
                 n_pending += self.caught_up[slot] >= 0
                 anew = anew or self.caught_up[slot] != was or self.destination[slot] != was_for
-            self.n_several += (n_pending > 1) - self.several[place]
-            self.several[place] = n_pending > 1
+            self.n_several += (n_pending > 1) - self.has_several[place]
+            self.has_several[place] = n_pending > 1
         if anew:
             self.n_standby_slots = self._fill_in_order(1, self.slots, self.standby_slots)
 
     def _pend_standby(self, place: int, slot: int) -> None:
         """Say whether a standby is pending, how many are free to have it, and who does unless that depends on loads."""
-        destination = self.decided[place * self.width + slot - place * self.slots]
+        destination = self.decided_seats[place * self.width + slot - place * self.slots]
         self.destination[slot], self.caught_up[slot], self.free[slot], self.only[slot] = destination, -1, 0, -1
         if destination >= 0:
             self.caught_up[slot] = self._caught_up_elsewhere(place, destination)
         if self.caught_up[slot] < 0:
             return
         self.free[slot] = self._free(place, self.caught_up[slot])
-        self.how[slot] = MOVE_CAUGHT_UP if self.free[slot] else MOVE_MOST_CAUGHT_UP
+        self.ways[slot] = MOVE_CAUGHT_UP if self.free[slot] else MOVE_MOST_CAUGHT_UP
         if self.free[slot] == 1:
             self.only[slot] = self.candidates[0]
         elif self.free[slot] == 0 and not self.caught_up_only:
@@ -393,10 +393,10 @@ class TaskMovement:
             slot = self.standby_slots[index]
             place = slot // self.slots
             source = self.only[slot]
-            if self.free[slot] > 1 or (self.several[place] and self.moved_in[place] == self.number):
+            if self.free[slot] > 1 or (self.has_several[place] and self.moved_in[place] == self.number):
                 source = self._keeps_standby(index)
-            elif self.several[place]:
-                self.how[slot] = MOVE_CAUGHT_UP if self.free[slot] else MOVE_MOST_CAUGHT_UP
+            elif self.has_several[place]:
+                self.ways[slot] = MOVE_CAUGHT_UP if self.free[slot] else MOVE_MOST_CAUGHT_UP
             self.source[slot] = source
             if source < 0:
                 continue
@@ -404,13 +404,13 @@ class TaskMovement:
             warm_up = self.budget > 0
             self.warm_up[slot] = warm_up
             self.budget -= 1
-            self.decided[seat] = source
+            self.decided_seats[seat] = source
             if warm_up:
-                self.decided[seat + self.slots] = self.destination[slot]
+                self.decided_seats[seat + self.slots] = self.destination[slot]
                 self.warmup_copies += 1
             self.movements += 1
             if self.caught_up[place * self.slots] < 0 and self.moved_in[place] != self.number:
-                self.queued += 1
+                self.n_queued += 1
             self.moved_in[place] = self.number
 
     def _keeps_standby(self, index: int) -> int:
@@ -421,7 +421,7 @@ class TaskMovement:
         slot = self.standby_slots[index]
         place, destination = slot // self.slots, self.destination[slot]
         free = self._free(place, self._fill_ready(place))
-        self.how[slot] = MOVE_CAUGHT_UP if free else MOVE_MOST_CAUGHT_UP
+        self.ways[slot] = MOVE_CAUGHT_UP if free else MOVE_MOST_CAUGHT_UP
         if free == 0:
             return -1 if self.caught_up_only else self._first_free_by_lag(place, destination)
         if free == 1:
@@ -445,7 +445,7 @@ class TaskMovement:
     def _holds(self, place: int, instance: int) -> bool:
         """Tell whether one of a task's seats is on an instance."""
         for seat in range(place * self.width, (place + 1) * self.width):
-            if self.decided[seat] == instance:
+            if self.decided_seats[seat] == instance:
                 return True
         return False
 
@@ -500,7 +500,7 @@ class TaskMovement:
 
         For an active task Kafka asks for a caught-up standby first, then for whoever is caught up.
         """
-        way = self.how[slot]
+        way = self.ways[slot]
         if slot % self.slots:
             return int(way != MOVE_CAUGHT_UP)
         if way == SWAP_CAUGHT_UP:
@@ -509,7 +509,7 @@ class TaskMovement:
 
     def _gain(self, slot: int) -> int:
         """Return how many tasks more the source of a movement has then."""
-        return self.source[slot] >= 0 and self.how[slot] >= MOVE_CAUGHT_UP
+        return self.source[slot] >= 0 and self.ways[slot] >= MOVE_CAUGHT_UP
 
     def _count(self, slot: int) -> None:
         """Count a movement."""
@@ -520,7 +520,7 @@ class TaskMovement:
 
     def _handle(self, slot: int) -> None:
         """Let the queue see a movement."""
-        gain, way = self._gain(slot), self.how[slot]
+        gain, way = self._gain(slot), self.ways[slot]
         polled = way in (SWAP_CAUGHT_UP, MOVE_CAUGHT_UP)
         loss = gain and not self.warm_up[slot]
         self.queue.handle(self.source[slot], self.destination[slot], gain, loss, self._refills(slot), polled)

@@ -11,14 +11,14 @@ cdef class ThreadAssignment:
     cdef Py_ssize_t n
     cdef int32_t[::1] tasks, reporters
     cdef int64_t[::1] lags
-    cdef int32_t[::1] given
+    cdef int32_t[::1] thread_of
     # places of tasks that other threads have reported, too, and these threads
     cdef Py_ssize_t n_more
     cdef int32_t[::1] more_places, more_reporters
     # by thread: how many it has of the tasks at hand, and may have
     cdef int32_t[::1] numbers, room, at_share
     # places of tasks: that nobody was given back, and how many; what was over; what was given back, and one more
-    cdef int32_t[::1] left, rest, taken, returned
+    cdef int32_t[::1] left_tasks, rest, taken_tasks, returned
     cdef int32_t[::1] skipped  # by place: the last thread that had no room for what it reported
     cdef int32_t[::1] heap, place_of, order
     cdef int32_t[::1] chains  # by bin of a hash set

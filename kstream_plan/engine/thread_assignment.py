@@ -34,11 +34,11 @@ class ThreadAssignment:
         number = len(hashes)
         self.hash_order, self.hashes = hash_order, array("q", hashes)
         self.n = self.n_more = 0
-        self.tasks, self.reporters, self.given = zeros("i", number), zeros("i", number), zeros("i", number)
+        self.tasks, self.reporters, self.thread_of = zeros("i", number), zeros("i", number), zeros("i", number)
         self.lags = zeros("q", number)
         self.more_places, self.more_reporters = zeros("i", 8), zeros("i", 8)
         self.numbers, self.room, self.at_share = zeros("i", threads), zeros("i", threads), zeros("i", threads)
-        self.left, self.rest, self.taken = zeros("i", number), zeros("i", number), zeros("i", number)
+        self.left_tasks, self.rest, self.taken_tasks = zeros("i", number), zeros("i", number), zeros("i", number)
         self.returned, self.skipped = zeros("i", number), zeros("i", number)
         self.heap, self.place_of, self.order = zeros("i", number), zeros("i", number), zeros("i", number)
         self.chains = zeros("i", INITIAL_BINS)
@@ -92,13 +92,13 @@ class ThreadAssignment:
 
     def takers(self) -> list[int]:
         """Return the thread that is given each task."""
-        return [self.given[index] for index in range(self.n)]
+        return [self.thread_of[index] for index in range(self.n)]
 
     def by_thread(self, threads: int) -> list[list[int]]:
         """Return the tasks that each thread is given, in order."""
         tasks_by_thread: list[list[int]] = [[] for _ in range(threads)]
         for index in range(self.n):
-            tasks_by_thread[self.given[index]].append(self.tasks[index])
+            tasks_by_thread[self.thread_of[index]].append(self.tasks[index])
         return tasks_by_thread
 
     def _make_room(self, load: Column, begin: int, threads: int) -> None:
@@ -115,7 +115,7 @@ class ThreadAssignment:
         for index in range(self.n):
             if self.reporters[index] < 0:
                 return False
-            self.given[index] = self.reporters[index]
+            self.thread_of[index] = self.reporters[index]
             self.numbers[self.reporters[index]] += 1
         for thread in range(threads):
             if self.numbers[thread] < self.room[thread] or self.numbers[thread] > self.room[thread] + 1:
@@ -126,8 +126,8 @@ class ThreadAssignment:
         """Give back what was reported, fill up, then one more each; places among ``tasks`` stand for these."""
         n_taken, n_left, n_at_share = self._give_back(threads), 0, 0
         for index in range(self.n):
-            if self.given[index] < 0:
-                self.left[n_left] = index
+            if self.thread_of[index] < 0:
+                self.left_tasks[n_left] = index
                 n_left += 1
         n_rest = self._fill_up(n_left, threads)
         if n_rest == 0:
@@ -144,21 +144,21 @@ class ThreadAssignment:
             for index in range(n_rest):
                 self.rest[index] = self.heap[index]
         for index in range(min(n_rest, n_at_share)):
-            self.given[self.rest[index]] = self.at_share[index]
+            self.thread_of[self.rest[index]] = self.at_share[index]
             self.numbers[self.at_share[index]] += 1
 
     def _give_back(self, threads: int) -> int:
-        """Give each thread up to its share what it reported; fill ``taken`` and ``skipped``; return how many it was."""
+        """Give each thread up to its share what it reported; fill ``taken_tasks`` and ``skipped``; return how many it was."""
         n_taken = 0
         for index in range(self.n):
-            self.given[index], self.skipped[index] = -1, -1
+            self.thread_of[index], self.skipped[index] = -1, -1
         for thread in range(threads):
             number = self._reported_by(thread)
             n_kept = min(number, max(0, self.room[thread]))
             for index in range(number):
                 if index < n_kept:
-                    self.given[self.order[index]] = thread
-                    self.taken[n_taken] = self.order[index]
+                    self.thread_of[self.order[index]] = thread
+                    self.taken_tasks[n_taken] = self.order[index]
                     n_taken += 1
                 else:
                     self.skipped[self.order[index]] = thread
@@ -178,7 +178,7 @@ class ThreadAssignment:
             if last < 0 or thread == n_at_share:
                 index += 1
                 continue
-            self.given[self.rest[index]] = last
+            self.thread_of[self.rest[index]] = last
             self.numbers[last] += 1
             self.returned[n_returned] = self.rest[index]
             n_returned += 1
@@ -194,7 +194,7 @@ class ThreadAssignment:
         """Fill ``order`` with what a thread reported and nobody has yet, by (lag, task); return how many there are."""
         number = 0
         for index in range(self.n):
-            if self.given[index] < 0 and self._has_reported(index, thread):
+            if self.thread_of[index] < 0 and self._has_reported(index, thread):
                 place = number
                 while place and self.lags[self.order[place - 1]] > self.lags[index]:
                     self.order[place] = self.order[place - 1]
@@ -218,11 +218,11 @@ class ThreadAssignment:
             previous_first = first
             for thread in range(threads):
                 if self.numbers[thread] < self.room[thread] and first < n_left:
-                    self.given[self.left[first]] = thread
+                    self.thread_of[self.left_tasks[first]] = thread
                     self.numbers[thread] += 1
                     first += 1
         for index in range(n_left - first):
-            self.rest[index] = self.left[first + index]
+            self.rest[index] = self.left_tasks[first + index]
         return n_left - first
 
     # -- Kafka's queue of unassigned tasks --------------------------------------------------------------------------
@@ -241,7 +241,7 @@ class ThreadAssignment:
             self._sink(size, index, self.heap[index])
         for index in range(n_taken):
             size -= 1
-            self._remove(size, self.place_of[self.taken[index]])
+            self._remove(size, self.place_of[self.taken_tasks[index]])
         for _ in range(polled):
             size -= 1
             if size:

@@ -69,7 +69,7 @@ def test_it_is_gone_for_good_and_late_is_not_before_early(
     late, likely, early = (StateCleaner(delay_ms, started, in_stores, when) for when in ("late", "likely", "early"))
     gone = [cleaner.deletes(GROUP, copy, by_ms) for cleaner in (late, likely, early)]
     assert gone == sorted(gone)
-    assert likely.otherwise == {when for when, item in (("late", gone[0]), ("early", gone[2])) if item != gone[1]}
+    assert likely.other_cleanings == {when for when, item in (("late", gone[0]), ("early", gone[2])) if item != gone[1]}
     for cleaner, then in zip((late, likely, early), gone, strict=True):
         assert not then or (cleaner.deletes(GROUP, copy, by_ms + later_ms) and by_ms > lost_ms)
 

@@ -43,7 +43,7 @@ class Rebalanced:
     @property
     def withheld(self) -> dict[int, int]:
         """By stateful task who has to give it up first."""
-        return self.in_play.columns.decision.withheld()
+        return self.in_play.columns.decision.withheld_tasks()
 
     def disturb(self, revoking: Iterable[int], waiting: Iterable[int]) -> None:
         """Let these consumers give up, or wait for, something else besides."""

@@ -194,7 +194,7 @@ def test_what_is_unsettled_is_what_the_copies_say(snapshot: Snapshot, rates: Rat
     def checked(in_play: SimulatedGroup, *given: Any, **named: Any) -> GroupState:
         after = go_on(in_play, *given, **named)
         looked_at.append(after)
-        assert in_play.columns.copies.unsettled() == replace(after).unsettled
+        assert in_play.columns.copies.unsettled_tasks() == replace(after).unsettled
         return after
 
     with mock.patch.object(SimulatedGroup, "go_on", checked):

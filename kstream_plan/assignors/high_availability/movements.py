@@ -39,4 +39,6 @@ def move(state: GroupState, config: AssignmentConfig, target: Target, *, laws: L
         for seat, instance in enumerate(seats):
             if instance >= 0:
                 tasks_by_role[instance][min(seat, 1) if seat <= engine.standbys else 2].append(task)
-    return Moved(Movements.of_numbers(engine.moved()), tuple(Holding(*map(tuple, roles)) for roles in tasks_by_role))
+    return Moved(
+        Movements.of_numbers(engine.movement_numbers()), tuple(Holding(*map(tuple, roles)) for roles in tasks_by_role)
+    )

@@ -256,7 +256,7 @@ class ClassicCoordinator(Coordinator[ClassicRebalance]):
             + uncertainty.notes(rebalance.state, self._races, self._deletions, self._late, self._ready),
             self._notes or (),
             () if self._readiness is None else tuple(doubt for _, doubt in sorted(self._readiness.doubts.items())),
-            tuple(sorted(self._cleaner.otherwise)),
+            tuple(sorted(self._cleaner.other_cleanings)),
         )
 
     def _is_tick(self, rebalance: ClassicRebalance, interval: Interval) -> bool:

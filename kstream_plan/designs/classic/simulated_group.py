@@ -238,7 +238,7 @@ class SimulatedGroup:
             consumers=self._with_stateless(decided_holdings, shares.consumers),
             probing_rebalance=movement.movements > 0,
             target=target,
-            movements=Movements(movement.movements, self._this_decision.made_by(movement.moved)),
+            movements=Movements(movement.movements, self._this_decision.made_by(movement.movement_numbers)),
             short_standbys=short_standbys,
         )
         return self._decided_rebalance(assignment, steps, decided_holdings, next_holdings)
@@ -284,7 +284,7 @@ class SimulatedGroup:
                 waiting_consumers=frozenset(decision.waiting_consumers()),
             ),
             steps=steps,
-            queued_tasks=decision.movement.queued,
+            queued_tasks=decision.movement.n_queued,
             warms_up=decision.warmup_copies > 0,
             starts_any=bool(steps) and self.columns.steps.starts_any,
         )
@@ -341,7 +341,7 @@ class SimulatedGroup:
             generation = state.generation
         else:
             revoking_instance_by_task = {
-                task: group.instance_of[owner] for task, owner in columns.decision.withheld().items()
+                task: group.instance_of[owner] for task, owner in columns.decision.withheld_tasks().items()
             }
             extra_copies, owned = columns.decision.extra_copies, self._this_state.made_by(columns.copies.owned)
             owned_stateful = LazyHoldings(len(group.consumer_ids), owned, extra_copies)
@@ -358,7 +358,7 @@ class SimulatedGroup:
             memory=state.memory,
         )
         if not columns.is_engine:
-            self.state = self.state.with_unsettled(columns.copies.unsettled())
+            self.state = self.state.with_unsettled(columns.copies.unsettled_tasks())
             tuple(self.state.copies), tuple(self.state.holdings)  # the assignor compares these with what comes next
         if interval.idle:
             self._log = self._new_log()
@@ -403,7 +403,7 @@ class SimulatedGroup:
 
     def revoked_by(self) -> Mapping[int, int]:
         """Return the consumer that gave up each task for the next decision."""
-        return self.columns.copies.revoked()
+        return self.columns.copies.revoked_tasks()
 
     def left_to_chance_now(self) -> tuple[set[int], set[int]]:
         """Return the tasks of the last decision whose threads race, and whose left-over state may be deleted."""

@@ -51,7 +51,7 @@ def test_going_on_from_the_decision_before_gives_the_decision_from_scratch(part:
             engine.report_copies([places[task] for task in changed], [state.copies[task] for task in changed])
             engine.move()
             decided = assign(state, config)
-            assert engine.moved() == decided.movements.numbers, f"seed {seed}, round {number + 1}"
+            assert engine.movement_numbers() == decided.movements.numbers, f"seed {seed}, round {number + 1}"
             anew = _engine(group, config)
             anew.report_copies(range(len(places)), [state.copies[task] for task in group.stateful])
             anew.move()
