@@ -184,7 +184,7 @@ class Restoring:
     # -- what is restored -------------------------------------------------------------------------------------------
 
     def restore(self, generation: int, at_rejoin: bool) -> None:
-        """Find what every copy that is held has ``left_at_end`` of the time, or ``left_at_rejoin`` when disturbed ones rejoin.
+        """Find the records that each held copy has ``left_at_end``, or ``left_at_rejoin`` of disturbed consumers.
 
         ``generation`` is that of the decision: who had nothing to restore before it is ahead of its rate.
         """

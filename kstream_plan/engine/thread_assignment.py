@@ -148,7 +148,7 @@ class ThreadAssignment:
             self.numbers[self.at_share[index]] += 1
 
     def _give_back(self, threads: int) -> int:
-        """Give each thread up to its share what it reported; fill ``taken_tasks`` and ``skipped``; return how many it was."""
+        """Give each thread up to its share what it reported; fill ``taken_tasks``, ``skipped``; return their number."""
         n_taken = 0
         for index in range(self.n):
             self.thread_of[index], self.skipped[index] = -1, -1
