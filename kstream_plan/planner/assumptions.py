@@ -224,7 +224,7 @@ def led_by_restarted(events: Sequence[Event], outside: MembershipTimeline) -> tu
     if not any(isinstance(event, Bounce) and event.settings for event in events):
         return ()
     sentences = ["New settings of restarted members apply from the rebalance in which one of them leads"]
-    if outside.any_leads:
+    if outside.is_next_leader_unknown:
         sentences.append(
             "when the leader has left, the group elects any member, here the one that has been in it longest"
         )

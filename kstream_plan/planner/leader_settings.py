@@ -15,18 +15,21 @@ NextLeader: TypeAlias = Literal["longest", "restarted", "others"]
 
 
 @dataclass(slots=True)
-class Lead:
-    """The leader, and the settings of each member; a draft that goes through the events with the group.
+class LeaderSettings:
+    """The leader, and the settings of each member; mutable, it goes through the events with the group.
 
-    ``leader`` is a process id; ``None``: unknown. ``any_leads``: which member took the lead decides what
-    settings count, and that is unknown. Settings are those of the group (``config``), or a member's own.
+    config: the settings of members without settings of their own.
+    next_leader: who leads next, where that is unknown.
+    leader: process id of the leader; ``None``: unknown.
+    is_known: whether the leader at the beginning is known.
+    is_next_leader_unknown: the settings depend on who leads next, and that is unknown.
     """
 
     config: AssignmentConfig
     next_leader: NextLeader
     leader: str | None
     is_known: bool
-    any_leads: bool = False
+    is_next_leader_unknown: bool = False
     _own_settings: dict[str, dict[str, SettingValue]] = field(default_factory=dict)
     _deciding: AssignmentConfig = field(init=False)
 
@@ -34,23 +37,23 @@ class Lead:
         self._deciding = self.config
 
     def settings_of(self, process_id: str | None) -> AssignmentConfig:
-        """Return those that a member has."""
+        """Return the settings of a member."""
         own_settings = self._own_settings.get(process_id or "", {})
         return replace(self.config, **own_settings) if own_settings else self.config  # type: ignore[arg-type]
 
-    def renew(self, process_ids: Iterable[str], settings: Sequence[tuple[str, SettingValue]]) -> None:
-        """Let these have such settings of their own from when they run again."""
+    def restart_with(self, process_ids: Iterable[str], settings: Sequence[tuple[str, SettingValue]]) -> None:
+        """Give instances that restart settings of their own."""
         for process_id in process_ids if settings else ():
             self._own_settings[process_id] = self._own_settings.get(process_id, {}) | dict(settings)
 
-    def all_renewed(self, settings: Sequence[tuple[str, SettingValue]]) -> None:
-        """Let all have these settings, the leader as well."""
+    def set_for_all(self, settings: Sequence[tuple[str, SettingValue]]) -> None:
+        """Change the settings of all members, the leader as well."""
         self.config = replace(self.config, **dict(settings))  # type: ignore[arg-type]
         self._own_settings.clear()
         self._deciding = self.config
 
-    def pass_on(self, members: Collection[str], leaver_ids: Collection[str]) -> tuple[tuple[str, SettingValue], ...]:
-        """Let another of the members lead if the leader is among the leavers: the group takes any, which is unknown.
+    def elect_next(self, members: Collection[str], leaver_ids: Collection[str]) -> tuple[tuple[str, SettingValue], ...]:
+        """Elect another member if the leader is among the leavers: which one the group takes is unknown.
 
         Returns:
             The settings that change because of that.
@@ -58,7 +61,7 @@ class Lead:
         restarted = [process_id for process_id in members if process_id in self._own_settings]
         not_restarted = [process_id for process_id in members if process_id not in self._own_settings]
         goes = self.leader in leaver_ids
-        self.any_leads |= bool(restarted and not_restarted) and (goes or not self.is_known)
+        self.is_next_leader_unknown |= bool(restarted and not_restarted) and (goes or not self.is_known)
         if self.leader is None:  # who leads now is unknown, and so whether it has gone
             goes = bool(leaver_ids) if self.next_leader == "restarted" else not not_restarted
         if goes:

@@ -34,7 +34,7 @@ from kstream_plan.model.scenario import (
 )
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.instance_ids import check_consumers, renamed, thread_ids, with_threads_of
-from kstream_plan.planner.leader_settings import Lead, NextLeader
+from kstream_plan.planner.leader_settings import LeaderSettings, NextLeader
 from kstream_plan.plans import Outage, Trigger
 from kstream_plan.plans.membership import Arrival, Departure, GroupChange
 
@@ -49,16 +49,20 @@ Noticed: TypeAlias = Literal["likely", "early", "late", "one-by-one", "reversed"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MembershipTimeline:
-    """All changes in time; ``all_instances``: every instance that ever takes part, with all threads it ever has.
+    """Who is in the group from when to when, as the group notices it.
 
-    ``unnoticed`` are those of the outages, in time, after which the group goes on as if nothing had happened.
-    ``crashed`` are the instances that come back from a crash, if no event says what is left of their state.
-    ``emptied`` are those that come back from a crash that took of their state, and that the group does not notice.
-    ``any_leads``: which member takes the lead when the leader has gone decides what settings count.
-    ``waits_first``: a default close waits for the end of a rebalance that is under way at the beginning.
-    ``late_stops``: the stops that wait for the end of a rebalance, and when they happen.
-    ``close_by_ms`` tells by how much instances come back before the group has noticed that they were away (or after it:
-    below 0), where that is within a heartbeat interval.
+    changes: the changes of members and settings, in time.
+    outages: when instances do not run, noticed or not, in time.
+    unnoticed: those outages after which the group goes on as if nothing had happened, in time.
+    paces: the changes of restore and produce rates, in time.
+    all_instances: every instance that ever takes part, with all threads it ever has.
+    crashed: the instances that come back from a crash, if no event says what is left of their state.
+    emptied: the instances that come back from a crash with less state, unnoticed by the group.
+    close_by_ms: by instance, how long before the group noticed its absence it came back (below 0: after it), if that is
+        within a heartbeat interval.
+    is_next_leader_unknown: the settings depend on who leads after the leader, and that is unknown.
+    waits_first: a default close waits for the end of a rebalance that is under way at the beginning.
+    late_stops: the stops that wait for the end of a rebalance, and when they happen.
     """
 
     changes: tuple[GroupChange, ...]
@@ -69,7 +73,7 @@ class MembershipTimeline:
     crashed: tuple[str, ...] = ()
     emptied: tuple[str, ...] = ()
     close_by_ms: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    any_leads: bool = False
+    is_next_leader_unknown: bool = False
     waits_first: bool = False
     late_stops: tuple[tuple[Stop, int], ...] = ()
 
@@ -103,11 +107,16 @@ def timeline(
     """
     is_leader_known = leader is not None
     leads = members[leader or 0].process_id if members and (is_leader_known or next_leader == "longest") else None
-    lead = Lead(config, next_leader, leads, is_leader_known)
+    leader_settings = LeaderSettings(config, next_leader, leads, is_leader_known)
     everybody = {instance.process_id: instance for instance in members}
     first_ms = -1 if rebalances_until_ms is None else rebalances_until_ms
     draft = _Draft(
-        everybody, lead, lost_in_crash, in_memory=in_memory, notice_timing=notice_timing, rebalances_until_ms=first_ms
+        everybody,
+        leader_settings,
+        lost_in_crash,
+        in_memory=in_memory,
+        notice_timing=notice_timing,
+        rebalances_until_ms=first_ms,
     )
     draft.add(events)
     draft.notice_until(None)
@@ -124,7 +133,7 @@ def timeline(
             for process_id, by_ms in draft.back_by_ms.items()
             if abs(by_ms) <= config.heartbeat_interval_ms
         },
-        any_leads=lead.any_leads,
+        is_next_leader_unknown=leader_settings.is_next_leader_unknown,
         waits_first=draft.waits_first,
         late_stops=tuple(sorted(draft.late_stops.values(), key=lambda stop: stop[1])),
     )
@@ -164,7 +173,7 @@ class _Draft:
     """The group while the events are gone through; private to one call."""
 
     members: dict[str, Instance]
-    lead: Lead
+    leader_settings: LeaderSettings
     lost_in_crash: float
     in_memory: bool = False
     notice_timing: Noticed = "likely"
@@ -240,7 +249,7 @@ class _Draft:
         restarted_ids, remaining_ids = event.process_ids[:1], event.process_ids[1:]
         end = Leave if event.leaves else Stop
         self.take(end(at_ms=at_ms, process_ids=restarted_ids, where=event.where))
-        self.lead.renew(restarted_ids, event.settings)
+        self.leader_settings.restart_with(restarted_ids, event.settings)
         back_ms = at_ms + event.restart_ms
         new_ids = tuple(str(instance.process_id) for instance in event.new_instances[:1])
         return_event = Return(
@@ -260,7 +269,7 @@ class _Draft:
         """Let so many new instances join, and yield the end of the old ones, and the next step."""
         so_many, at_ms = event.surge, due.at_ms
         new_instances = event.new_instances[:so_many]
-        self.lead.renew([str(instance.process_id) for instance in new_instances], event.settings)
+        self.leader_settings.restart_with([str(instance.process_id) for instance in new_instances], event.settings)
         self.take(Join(at_ms=at_ms, instances=new_instances, where=event.where))
         end = Leave if event.leaves else Stop
         ends_ms = at_ms + event.restart_ms
@@ -285,7 +294,7 @@ class _Draft:
             case Threads():
                 self._resize(event)
             case ConfigChange():
-                self.lead.all_renewed(event.settings)
+                self.leader_settings.set_for_all(event.settings)
                 self._change(event.at_ms, Trigger.CONFIG_CHANGE, event, settings=event.settings)
             case ProduceRate() | RestoreRate() | Burst():
                 self._pace(event)
@@ -369,7 +378,7 @@ class _Draft:
         self.put_off.pop(process_id, None)
         (self.crashed.add if event.crash else self.crashed.discard)(process_id)
         later_ms = {"early": -1, "late": 1}.get(self.notice_timing, 0) * self._heartbeat_ms(process_id)
-        session_ms = max(0, self.lead.settings_of(process_id).session_timeout_ms + later_ms)
+        session_ms = max(0, self.leader_settings.settings_of(process_id).session_timeout_ms + later_ms)
         noticed_at_ms = event.at_ms + session_ms
         if process_id in self.down:  # it was back, but the group has not taken it in yet
             self.down[process_id] = replace(self.down[process_id], noticed_at_ms=noticed_at_ms, event=event, back=None)
@@ -377,7 +386,7 @@ class _Draft:
             self.down[process_id] = _Down(self.members[process_id], event.at_ms, noticed_at_ms, event)
 
     def _heartbeat_ms(self, process_id: str) -> int:
-        return self.lead.settings_of(process_id).heartbeat_interval_ms
+        return self.leader_settings.settings_of(process_id).heartbeat_interval_ms
 
     def _return(self, event: Return) -> None:
         arrivals = []
@@ -440,7 +449,7 @@ class _Draft:
                 f"{self._name(event.process_id)!r} is not a member again at {moment(event.at_ms)}",
                 where=event.where,
                 fix="change its threads once it is a member again, "
-                f"{moment(self.lead.settings_of(event.process_id).session_timeout_ms)} after it stopped",
+                f"{moment(self.leader_settings.settings_of(event.process_id).session_timeout_ms)} after it stopped",
             )
         instance = self.members[event.process_id]
         if event.threads > instance.capacity:
@@ -503,7 +512,7 @@ class _Draft:
         if not self.members:
             message = f"no instance is left at {moment(at_ms)}"
             raise ScenarioError(message, where=event.where, fix="let one of them stay, or another one run by then")
-        led_anew = self.lead.pass_on(self.members, {departure.process_id for departure in departures})
+        led_anew = self.leader_settings.elect_next(self.members, {departure.process_id for departure in departures})
         self.changes.append(
             GroupChange(
                 at_ms=at_ms,

@@ -283,7 +283,7 @@ class Ranges:
         """Yield the variants in which the group reacts to the events otherwise."""
         if self.request.outside.waits_first:
             yield self._variant(closes_wait=False)
-        if self.request.outside.any_leads:
+        if self.request.outside.is_next_leader_unknown:
             yield from (self._variant(next_leader=next_leader) for next_leader in _EITHER_LEADS)
         scenario = self.request.scenario
         one_by_one = scenario and self.request.design.leaving_in_turn(scenario, self.request.snapshot)
