@@ -31,7 +31,7 @@ class Side:
     models: the releases whose behaviour led here; ``None``: it was not planned.
     lag_coverage: of how many copies the lag was measured, and when; ``None``: of none.
     next_decision: the generation that a snapshot's decision leads to; what it moves is no part of the side.
-    ``lower_bounds`` are the copies, by task and process, of which only the least that they were behind was measured.
+    ``lower_bounds`` are the copies, by task and process, of whose lag only a lower bound was measured.
     """
 
     group: Group
@@ -303,7 +303,7 @@ class Comparison:
     def cold_starts(self) -> tuple[int, int]:
         """The least and the most tasks whose last start was cold: from none to all if generations are missing.
 
-        So may those that started from a copy of which only the least that it was behind is known.
+        So may those that started from a copy of whose lag only a lower bound is known.
         """
         cold = self.totals.classes[TaskClass.COLD]
         if self.untold:
@@ -312,7 +312,7 @@ class Comparison:
 
     @property
     def on_lower_bounds(self) -> tuple[WorkId, ...]:
-        """The tasks that count as warm, and of whose copy only the least that it was behind is known."""
+        """The tasks that count as warm, and of whose copy only a lower bound of its lag is known."""
         return tuple(
             change.task_id
             for change in self.tasks

@@ -26,7 +26,7 @@ from kstream_plan.snapshots.rows.times import parse_time
 
 #: What the group does of itself; everything else happens to it.
 _OF_ITSELF = (Trigger.PROBING, Trigger.FOLLOW_UP)
-#: What is planned to happen to a group whose rebalances nobody records.
+#: What is planned to happen to a group whose rebalances are not recorded.
 _OUTSIDE = (Trigger.JOIN, Trigger.LEAVE, Trigger.MEMBER_RESTART, Trigger.CONFIG_CHANGE)
 
 

@@ -46,7 +46,7 @@ HELD_BY_SEVERAL = "held-by-several"
 #: The code of the warning of workers that did not answer at their own addresses, with what shows as running there.
 WORKER_SILENT = "worker-silent"
 
-#: The code of the warning of workers at one address, of which one may be an earlier process.
+#: The code of the warning of workers at one address: one of them may be an earlier process.
 SAME_ADDRESS = "same-address"
 
 #: The code of the warning of a delay that may run, in which some work waits.

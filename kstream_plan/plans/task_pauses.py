@@ -210,7 +210,7 @@ class _Stopping:
                 if self._once:
                     since_ms = min(since_ms, at_ms - self._heartbeat_ms)
                 departed_ids.add(step.process_id)
-                self._tracker.stop(self._run_by_nobody_else(step.process_id, departed_ids, holdings), since_ms)
+                self._tracker.stop(self._tasks_run_only_by(step.process_id, departed_ids, holdings), since_ms)
         elif isinstance(step, InstanceLeaving) and step.absent_since_ms is not None:
             self._tracker.stop(_run_by(self._group, step.process_id, holdings), step.absent_since_ms)
         elif isinstance(step, InstanceStays):
@@ -223,7 +223,7 @@ class _Stopping:
             return PausesTogether(tasks, from_ms, at_ms)
         return None
 
-    def _run_by_nobody_else(self, process_id: str, departed_ids: set[str], holdings: Sequence[Holding]) -> list[int]:
+    def _tasks_run_only_by(self, process_id: str, departed_ids: set[str], holdings: Sequence[Holding]) -> list[int]:
         """Return the tasks of a member that no remaining member runs as well."""
         tasks = _run_by(self._group, process_id, holdings)
         if not self._several_run.keys() & tasks:

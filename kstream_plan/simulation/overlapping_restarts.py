@@ -114,7 +114,7 @@ def _helpful_changes(plan: Plan, scenario: Scenario, plan_with: PlanWith) -> Ite
         yield f"pause: {moment(pause_ms)}"
     surges = any(isinstance(event, Bounce) and event.surge for event in scenario.events)
     for name, changes in (("static: true", {"static": True}), ("leave: true", {"leaves": True})):
-        if surges and "static" in changes:  # new instances take nobody's place
+        if surges and "static" in changes:  # new instances replace none
             continue
         if _helps(plan_with(_with_bounces(scenario, **changes)), plan, scenario):
             yield name

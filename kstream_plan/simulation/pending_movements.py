@@ -53,11 +53,16 @@ class _Instance(NamedTuple):
 
 
 class PlanMoment(NamedTuple):
-    """The position in a plan of the question what is waited for: after so many of its ``rounds``, at ``at_ms``.
+    """A moment of a plan at which somebody asks what the group waits for.
 
-    ``begins_ms`` is when the plan begins, counted from when the snapshot was taken. ``roles_by_seat`` are the roles in
-    which stateful tasks are held then, by (task, instance), ``owners`` the instance that runs each (or is about to, on
-    another of its threads), ``targets`` where each is to run.
+    plan: the plan.
+    snapshot: what it was made from.
+    rounds: the number of its rounds until then.
+    at_ms: the time on the plan's clock.
+    begins_ms: when the plan begins, counted from when the snapshot was taken.
+    roles_by_seat: the roles in which stateful tasks are held then, by (task, instance).
+    owners: by task the instance that runs it, or is about to on another of its threads.
+    targets: (task, instance) of where each task is to run.
     """
 
     plan: Plan

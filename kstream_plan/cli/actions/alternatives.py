@@ -28,7 +28,7 @@ def play_alternatives(
     standard: Standard | None = None,
     number_of_draws: int | None = None,
 ) -> Sequence[SameOutcome]:
-    """Simulate every combination on all cores; ``progress`` is told how far it is."""
+    """Simulate every combination on all cores; report to ``progress``."""
     group = snapshot.state.group
     outcomes = alternatives(
         snapshot,

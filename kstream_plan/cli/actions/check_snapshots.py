@@ -95,7 +95,7 @@ def _check_plan(
 
 
 def _make(item: _ToCheck, arguments: CheckOptions, context: JobContext) -> _Made:
-    # no rule goes by the least time: it is simulated for a plan that is saved, or told on a page
+    # no rule goes by the minimum time: it is simulated for a plan that is saved or shown
     for_page = any(report.form == "html" for report in arguments.report or ())
     options = replace(arguments.plan_options, floor=for_page or arguments.out is not None)
     if item.scenario is None:

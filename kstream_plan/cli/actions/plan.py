@@ -22,7 +22,7 @@ from kstream_plan.render.text.numbers import count
 from kstream_plan.simulation.draws import at_once, work_of_one_ms
 from kstream_plan.simulation.one_plan import plan_checked
 
-#: A plan that takes so long to simulate, and has so many probes to go, is told of before it is simulated.
+#: A plan that takes so long to simulate, and has so many probes to go, is announced before it is simulated.
 _LONG_MS, _MANY_PROBES = 5_000, 100
 
 

@@ -181,7 +181,7 @@ class Draft:
                 self.next[kind][member] = items[number:]
 
     def give(self, items: Sequence[Iterable[Any]]) -> None:
-        """Give these items, which nobody reports, to the members with the fewest (step 9)."""
+        """Give these items, which no member reports, to the members with the fewest (step 9)."""
         for kind in (0, 1):
             for member, mine in spread_out(items[kind], self.next[kind]):
                 self.give_to(member, kind, mine)

@@ -327,7 +327,7 @@ def _absent(state: GroupState, cluster: ConnectGroup) -> set[int]:
 
 
 def _unassigned_tasks(state: GroupState, holdings: Sequence[Holding], cluster: ConnectGroup) -> list[int]:
-    """Return the configured work that nobody runs."""
+    """Return the configured work that is unassigned."""
     run = _absent(state, cluster).union(*(holding.active for holding in holdings))
     return [task for task in range(len(state.group.tasks)) if task not in run]
 

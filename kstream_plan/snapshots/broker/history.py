@@ -87,7 +87,7 @@ def generations(group_id: str, records: Iterable[OffsetsRecord]) -> Iterator[Gen
         if generation is None:
             continue
         if current is not None and generation.number == current.number >= 0:
-            generation = current._replace(holdings=generation.holdings)  # a static member came back: nobody joined
+            generation = current._replace(holdings=generation.holdings)  # a static member came back: none joined
         elif current is not None:
             yield current
         current = generation
