@@ -89,7 +89,9 @@ def test_a_change_of_members_settles_within_the_bound(assignor: str, data: st.Da
         ticks = sum(rnd.trigger is Trigger.PROBING for rnd in result.rounds)
         assert result.verdict.kind == "settled"
         assert ticks <= math.ceil(result.summary.hops / result.config.max_warmup_replicas) + 1
-        assert len(result.rounds) <= 2 * (ticks + 1)
+        # without a file `planned` aims anew at every rebalance: a follow-up may move further tasks
+        extra = result.summary.moves if assignor == "planned" else 0
+        assert len(result.rounds) <= 2 * (ticks + 1) + extra
         assert result.summary.moves >= result.summary.lower_bounds.moves
 
 
