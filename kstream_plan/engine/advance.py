@@ -79,7 +79,7 @@ class Advance:
             self.copies.revoked_by[:] = self.decision.withheld_by
 
     def _look_who_is_disturbed(self) -> bool:
-        """See who rejoins at once, and who reports what is left over; nobody is disturbed by a tick."""
+        """See who rejoins at once, and who reports what is left over; a tick disturbs no consumer."""
         decision, is_any, is_calm = self.decision, False, self.tick or self.idle
         self.first[:] = self.copies.first_of[: self.instances]
         for consumer in range(self.consumers - 1, -1, -1):
@@ -131,7 +131,7 @@ class Advance:
     # -- who has copies ---------------------------------------------------------------------------------------------
 
     def _seat(self, place: int) -> None:
-        """Let a task's copies go to their seats; a copy that nobody holds any more is left over."""
+        """Let a task's copies go to their seats; a copy that no consumer holds any more is left over."""
         copies, decision, number = self.copies, self.decision, self.decision.fill_seats(place)
         while copies.number[place] + number > copies.room:
             copies.widen()
@@ -238,7 +238,7 @@ class Advance:
         copies.remaining[slot] = remaining
 
     def _report_anew(self, place: int, slot: int) -> None:
-        """Let who holds a copy report it, unless it revokes and somebody has."""
+        """Let who holds a copy report it, unless it revokes and another one has reported it."""
         copies, consumer = self.copies, self.copies.consumer[slot]
         if not self.is_revoking[consumer] or copies.reporter[slot] < 0:
             copies.report(place, slot, consumer)

@@ -10,7 +10,7 @@ to the queue only where a choice depends on that.
 
 Who may be out of place is a staircase of keys, here of two steps; a key stands for (load, instance)::
 
-    end of step 2                 .--------  whoever has a key from step 2 on has nobody above it in the queue that is
+    end of step 2                 .--------  who has a key from step 2 on has none above it in the queue that is
     end of step 1     .-----------'          as heavy as the end of step 2; it is in place if it is as heavy itself
                       |           |
     keys  ------------step 1------step 2---->   below step 1 all are in place
@@ -23,7 +23,7 @@ Both the steps and their ends go up. Only who is offered can get out of place, a
 2. It was put right below one that is out of place, so it is heavier than that, and has the same above it.
 
 Whoever is polled and offered again is in place, unless one that is out of place and lighter was left in the queue: no
-poll that got as far as a step's end leaves one of that step. Nobody else moves but to below lighter ones: the last one
+poll that got as far as a step's end leaves one of that step. All others move only to below lighter ones: the last one
 of the queue, if it fills a gap, is the one just offered or heavier.
 
 ``tests/engine`` holds all choices to a literal queue.
@@ -202,7 +202,7 @@ class ConstrainedPrioritySet:
             self._add(offered, heaviest)
 
     def _heaviest_above(self, key: int) -> int:
-        """Return what whoever has this key has nobody above it that is as heavy as; the key itself if in place."""
+        """Return the key that all above this one are lighter than; this one itself if it is in place."""
         index = self._up_to(self.steps, key)
         return max(key, self.ends[index - 1]) if index else key
 

@@ -1,5 +1,5 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False, annotation_typing=False
-"""Whether a plan goes in circles: probes are told apart by numbers, for what is decided, owned and reported.
+"""Whether a plan goes in circles: probes are compared by numbers, for what is decided, owned and reported.
 
 Two probes are alike if their numbers are; a group that comes back to one goes in circles unless a copy has come closer.
 """

@@ -37,7 +37,7 @@ class Decision:
         movement: the seats on instances.
         split: what deals an instance's tasks, by their indices, to its consumers.
         roles_apart: as releases before 3.2 do, copies are dealt as if there were no active tasks.
-        stopping: consumers that give up everything before they join: nobody owns what they had.
+        stopping: consumers that give up everything before they join: what they had is unassigned.
         any_temporary: as releases before 3.5.2 do, the new owner of what is withheld holds it as a standby meanwhile
             even if its instance has no state of it.
     """
@@ -59,7 +59,7 @@ class Decision:
         self.slots, self.width = self.movement.slots, self.movement.width
         seats = self.tasks * self.width
         self.consumer, self.reporters, self.next_dealt = zeros("i", seats), zeros("i", seats), zeros("i", seats)
-        self.touched, self.unlike = zeros("b", self.instances + 1), zeros("b", self.tasks)  # the first one is nobody
+        self.touched, self.unlike = zeros("b", self.instances + 1), zeros("b", self.tasks)  # the first is no instance
         self.first_dealt = array("i", [-1]) * (2 * self.instances)
         self.spread = Load(group)
         self.load, self.copy_load = zeros("i", self.consumers), zeros("i", self.consumers)
@@ -96,7 +96,7 @@ class Decision:
         """Take over what another assignor decided, and withhold what its owner has to give up first.
 
         Args:
-            consumers: by seat who has it, -1: nobody.
+            consumers: by seat the consumer that has it; -1: none.
             movements: as ``model.movements.Movements`` has them, as numbers.
         """
         instances = array("i", [self.copies.instance_of[consumer] if consumer >= 0 else -1 for consumer in consumers])
@@ -169,7 +169,7 @@ class Decision:
                 self.first_dealt[first] = seat
 
     def _deal(self, instance: int, first: int, active: bool) -> None:
-        """Deal an instance's seats; its lags count only where not everybody gets back what it reported."""
+        """Deal an instance's seats; its lags count unless every consumer gets back what it reported."""
         split, begin, width = self.split, self.copies.first_of[instance], self.width
         load = self.load if active or not self.roles_apart else self.copy_load
         threads, index, number = self.copies.first_of[instance + 1] - begin, first, 0

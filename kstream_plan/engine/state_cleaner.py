@@ -3,7 +3,7 @@
 
 Source: page ``rules``, "From one generation to the next".
 
-Every instance looks at its disk each ``state.cleanup.delay.ms`` from its start on, and deletes what nobody is assigned
+Every instance looks at its disk each ``state.cleanup.delay.ms`` from its start on, and deletes what is not assigned
 and has not been changed for longer than that (``KafkaStreams``, ``StateDirectory``). What counts is the time of the
 task's directory: since 4.3, which keeps offsets inside the stores, the one at which it was made; before, closing the
 task changed it.

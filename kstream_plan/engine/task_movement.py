@@ -29,7 +29,7 @@ from kstream_plan.model.java_hash import uuid_hash
 Column: TypeAlias = "array[int]"
 Numbers: TypeAlias = "npt.NDArray[np.int32]"
 
-#: ``acceptable.recovery.lag`` that makes everybody count as caught up: nothing moves.
+#: ``acceptable.recovery.lag`` at which every copy counts as caught up: nothing moves.
 ANY_LAG = 9223372036854775807
 #: ``UNKNOWN`` of the model.
 UNKNOWN_LAG = -3
@@ -387,7 +387,7 @@ class TaskMovement:
             self.only[slot] = self._first_free_by_lag(place, destination)
 
     def _move_standbys(self) -> None:
-        """Move them, unless nobody is there to have one meanwhile; the queue's history counts only for choices."""
+        """Move them, unless no instance may have one meanwhile; the queue's history counts only for choices."""
         self.fed = -1
         for index in range(self.n_standby_slots):
             slot = self.standby_slots[index]
@@ -537,7 +537,7 @@ class TaskMovement:
     def _caught_up_elsewhere(self, place: int, instance: int) -> int:
         """Fill ``ready`` with who is caught up on a task, and return how many are.
 
-        Return -1 if this instance is caught up itself, or nobody is further.
+        Return -1 if this instance is caught up itself, or no other is further.
         """
         own_report = self._report_of(place, instance)
         lag = self.end_offset_sums[place] if own_report < 0 else self.report_lag[own_report]

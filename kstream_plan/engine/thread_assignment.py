@@ -48,12 +48,12 @@ class ThreadAssignment:
         self.n = self.n_more = 0
 
     def add(self, task: int, reporter: int) -> None:
-        """Add a task; they come in order. ``reporter`` counts from the instance's first consumer; -1: nobody."""
+        """Add a task; they come in order. ``reporter`` counts from the instance's first consumer; -1: none."""
         self.tasks[self.n], self.reporters[self.n], self.lags[self.n] = task, reporter, 0
         self.n += 1
 
     def add_unreported(self, tasks: list[int]) -> None:
-        """Add tasks that nobody has reported; they come in order."""
+        """Add tasks that no consumer has reported; they come in order."""
         for task in tasks:
             self.add(task, -1)
 
@@ -72,7 +72,7 @@ class ThreadAssignment:
     def give_back(self, load: Column, begin: int, threads: int) -> bool:
         """Give all tasks back, and add to each thread's ``load`` from ``begin`` on, if that is what the steps come to.
 
-        By far the most frequent case: every task was reported once, and everybody then has its share or one more.
+        By far the most frequent case: every task was reported once, and each thread then has its share or one more.
         """
         if self.n == 0:
             return True
@@ -191,7 +191,7 @@ class ThreadAssignment:
         return n_returned
 
     def _reported_by(self, thread: int) -> int:
-        """Fill ``order`` with what a thread reported and nobody has yet, by (lag, task); return how many there are."""
+        """Fill ``order`` with what a thread reported and none has yet, by (lag, task); return how many there are."""
         number = 0
         for index in range(self.n):
             if self.thread_of[index] < 0 and self._has_reported(index, thread):
