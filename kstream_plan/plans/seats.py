@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-from kstream_plan.model.instances import thread_number
+from kstream_plan.model.group import thread_number
 
 
 class Role(StrEnum):
