@@ -1,20 +1,29 @@
-"""The split of a decision over the consumers, instance by instance.
+"""The split of what each instance was given over its consumers (Kafka's ``assignTasksToThreads``).
 
-Source: page ``rules``, "Split over threads".
+Source: page ``rules``, "Split over threads". One pass over the active stateful tasks and one over the copies, both by
+``engine.thread_assignment``, then one over the stateless tasks, on numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from array import array
+from collections.abc import Callable, Collection, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import chain
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
+from kstream_plan.assignors.java.collections import hash_order
 from kstream_plan.assignors.laws import NEWEST, Laws
-from kstream_plan.assignors.threads.consumer_split import split_over_consumers
-from kstream_plan.assignors.threads.stateless_split import Numbers, Shares, split_stateless
-from kstream_plan.model import Assignment, Copy, Group, GroupState, Holding, Holdings, whole_sum
+from kstream_plan.engine.columns import zeros
+from kstream_plan.engine.thread_assignment import ThreadAssignment
+from kstream_plan.model import Assignment, Copy, Group, GroupState, Holding, Holdings, Owners, no_owners, whole_sum
 from kstream_plan.model.holding_changes import times_in, unlike
+from kstream_plan.model.java_hash import plain_hash_in_table
+
+Numbers: TypeAlias = "npt.NDArray[np.int32]"
 
 
 def split(
@@ -158,3 +167,178 @@ def _copy(state: GroupState, task: int, instance: int) -> Copy:
         if copy.instance == instance:
             return copy
     return Copy(instance, None)
+
+
+def split_over_consumers(
+    consumers: range,
+    placement: Holding,
+    reported: Sequence[AbstractSet[int]],
+    lag_of: Callable[[int], int],
+    group: Group,
+    laws: Laws = NEWEST,
+) -> tuple[Holding, ...]:
+    """Split what one instance was given of stateful tasks over its consumers.
+
+    Three passes share the load of the threads: active stateful tasks, standbys (warm-ups among them, which Kafka does
+    not tell apart), stateless tasks (:func:`split_stateless`). The first two, made here, respect what each consumer
+    reported, up to an even share. Before 3.2 each pass has a load of its own.
+
+    Args:
+        consumers: the instance's consumers, by index in the group.
+        placement: the instance's stateful tasks by role.
+        reported: the stateful tasks that the instance's k-th consumer reported.
+        lag_of: the instance's lag on a task it reported, in records as Kafka sees it (``LATEST``, ``UNKNOWN`` or
+            0 and more).
+        group: who the indices mean.
+        laws: what the release that runs does otherwise than the newest.
+
+    Returns:
+        One holding per consumer, in order.
+    """
+    if len(consumers) == 1:
+        return (Holding(placement.active, placement.standby, placement.warmup),)
+    assignment, load = thread_assignment(group, laws), zeros("i", len(consumers))
+
+    def dealt(tasks: Sequence[int], *, as_hash_set: bool) -> list[list[int]]:
+        return _dealt(assignment, tasks, reported, lag_of, load, as_hash_set=as_hash_set)
+
+    active = dealt(placement.active, as_hash_set=True)
+    load = zeros("i", len(consumers)) if laws.roles_apart else load
+    copies = dealt(sorted(placement.standby + placement.warmup), as_hash_set=False)
+    warmups = frozenset(placement.warmup)
+    return tuple(
+        Holding(
+            tuple(mine),
+            tuple([task for task in copied if task not in warmups]),
+            tuple([task for task in copied if task in warmups]),
+        )
+        for mine, copied in zip(active, copies, strict=True)
+    )
+
+
+def thread_assignment(group: Group, laws: Laws) -> ThreadAssignment:
+    """Return the one that deals a group's tasks; it is made once."""
+    name = "_thread_assignment_of_plain_hashes" if laws.plain_hashes else "_thread_assignment"
+    assignment: ThreadAssignment | None = vars(group).get(name)
+    if assignment is None:
+        hashes = _plain_hashes(group) if laws.plain_hashes else group.table_hashes
+        assignment = ThreadAssignment(hashes, max(group.capacities), hash_order)
+        vars(group)[name] = assignment
+    return assignment
+
+
+def _plain_hashes(group: Group) -> list[int]:
+    return [plain_hash_in_table(*task.task_id[:2]) if task.stateful else 0 for task in group.tasks]
+
+
+def _dealt(
+    assignment: ThreadAssignment,
+    tasks: Sequence[int],
+    reported: Sequence[AbstractSet[int]],
+    lag_of: Callable[[int], int],
+    load: array[int],
+    *,
+    as_hash_set: bool,
+) -> list[list[int]]:
+    """Give ``tasks`` (sorted) to the consumers, evenly together with their ``load``, to which they are added."""
+    reporters = [[thread for thread, mine in enumerate(reported) if task in mine] for task in tasks]
+    assignment.clear()
+    for task, threads in zip(tasks, reporters, strict=True):
+        assignment.add(task, threads[0] if threads else -1)
+        for thread in threads[1:]:
+            assignment.add_reporter(thread)
+    if not assignment.give_back(load, 0, len(load)):
+        for place, task in enumerate(tasks):
+            if reporters[place]:
+                assignment.set_lag(place, lag_of(task))
+        assignment.deal(load, 0, len(load), as_hash_set)
+    return assignment.by_thread(len(load))
+
+
+class Shares(NamedTuple):
+    """A decision on the stateless tasks: the instance, then the consumer of each, and what else each consumer has.
+
+    ``loads`` are what counts of the stateful tasks of each consumer (:func:`split_stateless`).
+    """
+
+    instances: Owners
+    consumers: Owners
+    loads: Numbers
+
+
+def split_stateless(
+    group: Group, instances: Owners, loads: Numbers, previous: Shares | None, laws: Laws = NEWEST
+) -> Shares:
+    """Split the stateless tasks of every instance over its consumers, which only fill up with them.
+
+    Nobody has reported any of them, so an instance's split depends on its tasks and its consumers' loads alone.
+
+    Args:
+        group: who takes part.
+        instances: by place among the stateless tasks, which instance it was given to.
+        loads: how many stateful tasks each consumer has in any role; before 3.2, active ones alone.
+        previous: an earlier decision. It only saves work.
+        laws: what the release that runs does otherwise than the newest.
+
+    Returns:
+        What was given, and which consumer gets each.
+    """
+    if laws.roles_apart:
+        return Shares(instances, _in_turn(group, instances, loads), loads)
+    if previous is None:
+        touched, owners = set(range(len(group.instances))), no_owners(group)
+    else:
+        touched, owners = _touched(group, instances, loads, previous), previous.consumers
+    if touched and len(instances):
+        owners = owners.copy()
+        _split(group, instances, loads, touched, owners)
+    return Shares(instances, owners, loads)
+
+
+def _in_turn(group: Group, instances: Owners, loads: Numbers) -> Owners:
+    """Return the owners as before 3.2: first those with one active stateful task less, then all, in turn."""
+    owners = no_owners(group)
+    for instance, consumers in enumerate(group.consumers_of):
+        (mine,) = (instances == instance).nonzero()
+        counts = loads[consumers.start : consumers.stop].tolist()
+        lighter = [consumers.start + k for k, count in enumerate(counts) if count < max(counts)][: len(mine)]
+        owners[mine[: len(lighter)]] = lighter
+        owners[mine[len(lighter) :]] = consumers.start + np.arange(len(mine) - len(lighter)) % len(consumers)
+    return owners
+
+
+def _touched(group: Group, instances: Owners, loads: Numbers, previous: Shares) -> set[int]:
+    """Return the instances with other stateless tasks, or other loads of consumers, than in an earlier decision."""
+    changed_consumers = np.flatnonzero(loads != previous.loads).tolist()
+    touched = set(map(group.instance_of.__getitem__, changed_consumers))
+    is_moved = instances != previous.instances
+    return touched.union(instances[is_moved].tolist(), previous.instances[is_moved].tolist())
+
+
+def _split(group: Group, instances: Owners, loads: Numbers, touched: set[int], owners: Owners) -> None:
+    """Write the owners of the stateless tasks that were given to the touched instances."""
+    by_instance = instances.argsort(kind="stable")
+    ends = np.bincount(instances, minlength=len(group.instances)).cumsum().tolist()
+    for instance in touched:
+        mine = by_instance[ends[instance - 1] if instance else 0 : ends[instance]]
+        if not len(mine):
+            continue
+        consumers = group.consumers_of[instance]
+        owners[mine] = consumers.start + np.array(
+            dealt_to_threads(group, mine, loads[consumers.start : consumers.stop].tolist())
+        )
+
+
+def dealt_to_threads(group: Group, places: Owners, load: Sequence[int]) -> list[int]:
+    """Return which of an instance's consumers gets each of its stateless tasks.
+
+    Args:
+        group: who takes part.
+        places: the tasks, by their places among the group's stateless ones, sorted.
+        load: what each of the consumers has of other tasks.
+    """
+    split = thread_assignment(group, NEWEST)
+    split.clear()
+    split.add_unreported([group.stateless[place] for place in places.tolist()])
+    split.deal(array("i", load), 0, len(load), True)
+    return split.takers()

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kstream_plan.assignors.planned.decide import Followed, decide
-from kstream_plan.assignors.planned.decision import PlannedDecision
+from kstream_plan.assignors.planned.decide import Followed, PlannedDecision, decide
 from kstream_plan.assignors.planned.members import Member, MembersAndTasks
 from kstream_plan.assignors.planned.target_file import Slot, TargetFile, target_text
 from kstream_plan.model import LATEST, NOBODY

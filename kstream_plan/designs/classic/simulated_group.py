@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from kstream_plan.assignors.laws import Laws
-from kstream_plan.assignors.threads.consumer_split import thread_assignment
+from kstream_plan.assignors.threads import thread_assignment
 from kstream_plan.designs.classic.caught_up_estimate import CaughtUpEstimate, to_restore
 from kstream_plan.designs.classic.stateless_tasks import StatelessTasks
 from kstream_plan.engine.advance import Advance
