@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from kstream_plan.assignors.laws import NEWEST, Laws, laws_of
-from kstream_plan.assignors.target_now import NO_TARGET, TargetNow
+from kstream_plan.assignors.planned.target_file import NO_TARGET, TargetNow
 from kstream_plan.model import Assignment, GroupState
 from kstream_plan.model.settings import AssignmentConfig
 

@@ -63,7 +63,7 @@ class DesignOptions(Protocol):
 
 
 def _classic(options: DesignOptions) -> Design:
-    from kstream_plan.assignors.target_now import TargetNow  # noqa: PLC0415 - reading plans needs none of it
+    from kstream_plan.assignors.planned.target_file import TargetNow  # noqa: PLC0415 - reading plans needs none of it
     from kstream_plan.designs.classic.design import Classic  # noqa: PLC0415 - as above
 
     return Classic(options.assignor, options.protocol, target=TargetNow(options.target))

@@ -24,10 +24,9 @@ from kstream_plan.model import Note
 from kstream_plan.model.connect_group import CONNECT_SETTINGS
 from kstream_plan.model.not_modelled import DECIDING_SETTINGS
 from kstream_plan.model.scenario import SettingValue
-from kstream_plan.model.setting_texts import value_from_text
+from kstream_plan.model.setting_texts import STORE_SETTINGS, stores_of, value_from_text
 from kstream_plan.model.settings import CONFIG_NAMES, CONNECT_GROUP_ONLY, AssignmentConfig
 from kstream_plan.model.snapshot import Stores
-from kstream_plan.model.stores import STORE_SETTINGS, stores_of
 from kstream_plan.model.streams_group import GROUP_SETTINGS
 from kstream_plan.snapshots.files.kinds import named_as_it_is
 

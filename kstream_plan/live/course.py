@@ -14,8 +14,7 @@ from kstream_plan.live.conditions import Question, copies_to_catch_up, has_settl
 from kstream_plan.live.placement import differs_from_beginning, differs_from_end
 from kstream_plan.model import UNKNOWN, Rates, Snapshot, WorkId
 from kstream_plan.model.answer import Answer
-from kstream_plan.model.ranking import is_caught_up
-from kstream_plan.model.reported_lag import reported_lag
+from kstream_plan.model.ranking import is_caught_up, reported_lag
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan, Trigger
 from kstream_plan.simulation.asked_moment import asked_moment

@@ -10,8 +10,7 @@ from kstream_plan.comparison.prediction import GenerationPair
 from kstream_plan.live.course import Course, RestoringCopy, Stage
 from kstream_plan.live.placement import MovedTask, moved_tasks
 from kstream_plan.model import Snapshot
-from kstream_plan.model.ranking import is_caught_up
-from kstream_plan.model.reported_lag import reported_lag
+from kstream_plan.model.ranking import is_caught_up, reported_lag
 
 
 class EventKind(StrEnum):

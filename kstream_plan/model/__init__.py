@@ -5,16 +5,24 @@ Everything is frozen. Inside a :class:`Group` tasks, instances and consumers are
 integers and a tie is broken by comparing two of them.
 """
 
-from kstream_plan.model.copies import LATEST, UNKNOWN, Copy, whole_sum
-from kstream_plan.model.decision import Assignment, FollowedTarget, KnownDecision, Target
-from kstream_plan.model.group import Group
-from kstream_plan.model.holding import NOBODY, Holding, Holdings, Owners, no_owners, revoked_by, same_owners
-from kstream_plan.model.instances import Consumer, Instance, is_uuid, process_order
-from kstream_plan.model.lazy_holdings import LazyHoldings, LazySequence, RenumberedHoldings, renumbered
-from kstream_plan.model.movements import Movement, Movements
+from kstream_plan.model.decision import Assignment, FollowedTarget, KnownDecision, Movement, Movements, Target
+from kstream_plan.model.group import Consumer, Group, Instance, is_uuid, process_order
+from kstream_plan.model.holding import (
+    NOBODY,
+    Holding,
+    Holdings,
+    LazyHoldings,
+    LazySequence,
+    Owners,
+    RenumberedHoldings,
+    no_owners,
+    renumbered,
+    revoked_by,
+    same_owners,
+)
 from kstream_plan.model.note import Note
 from kstream_plan.model.snapshot import Rates, Snapshot
-from kstream_plan.model.state import GroupState
+from kstream_plan.model.state import LATEST, UNKNOWN, Copy, GroupState, whole_sum
 from kstream_plan.model.tasks import ItemName, Partition, Task, TaskId, WorkId, work_id
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Lag to rank: who is caught up on a task, and who is most caught up (KIP-441).
+"""Lag to rank: who is caught up on a task, who is most caught up (KIP-441), and the lag that was reported last.
 
 Source: page ``rules``, "Lag and rank".
 
@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from kstream_plan.model import LATEST, UNKNOWN, GroupState, whole_sum
 from kstream_plan.model.settings import MAX_LONG
+from kstream_plan.model.snapshot import Snapshot
+from kstream_plan.model.streams_group import BrokerGroup
 
 
 class Candidate(NamedTuple):
@@ -47,3 +49,22 @@ def ranked_candidates(state: GroupState, task: int, acceptable_recovery_lag: int
             for i in range(len(state.group.instances))
         )
     )
+
+
+def reported_lag(snapshot: Snapshot, task: int, instance: int) -> int | None:
+    """Return how far behind a copy was when that was reported last; ``None``: it was not.
+
+    Members of streams groups may report offsets to their brokers instead (4.4).
+    """
+    lag = next((copy.lag for copy in snapshot.state.copies[task] if copy.instance == instance), None)
+    broker_group, group = snapshot.state.memory, snapshot.state.group
+    if lag is not None or not isinstance(broker_group, BrokerGroup) or not group.tasks[task].end_offset_known:
+        return lag
+    copy_key = str(group.tasks[task].task_id), group.instances[instance].process_id
+    offsets = [
+        offset
+        for member in broker_group.members
+        for name, offset in member.offsets
+        if (name, member.process_id) == copy_key
+    ]
+    return max(0, group.tasks[task].end_offset_sum - max(offsets)) if offsets else None

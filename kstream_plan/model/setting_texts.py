@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from kstream_plan.errors import ConfigError
 from kstream_plan.model.scenario import SettingValue
 from kstream_plan.model.settings import RACK_STRATEGIES, RANGES
+from kstream_plan.model.snapshot import Stores
 
 _WHOLE_NUMBER = re.compile(r"[+-]?\d{1,30}", re.ASCII)
 _PLACEHOLDER = re.compile(r"[$@#]?[{(@].*|\$\w+")
+
+#: The settings that tell where the state of tasks is kept, the stronger one first, with ``_`` for ``.``.
+STORE_SETTINGS = ("dsl_store_suppliers_class", "default_dsl_store")
+
+
+#: Kafka's own values: those of the enumeration, and its classes of suppliers; in small letters.
+_STORES: Mapping[str, Stores] = MappingProxyType(
+    {
+        "rocksdb": "persistent",
+        "in_memory": "in-memory",
+        "rocksdbdslstoresuppliers": "persistent",
+        "inmemorydslstoresuppliers": "in-memory",
+    }
+)
+_BUILT_IN = re.compile(r"org\.apache\.kafka\.streams\.state\.builtindslstoresuppliers[$.]")
 
 
 def value_from_text(
@@ -70,3 +88,9 @@ def _tags(text: object, spelling: str, place: str) -> tuple[str, ...]:
         message = f"{spelling} holds something else than names"
         raise ConfigError(message, where=place, fix="write a list of tag names: zone,cluster")
     return tuple(part.strip() for part in parts if part.strip())
+
+
+def stores_of(settings: Mapping[str, object]) -> Stores | None:
+    """Return where stores are by an application's settings; ``None``: they do not say, or an own supplier decides."""
+    supplier = next((str(settings[name]).strip().lower() for name in STORE_SETTINGS if settings.get(name)), "")
+    return _STORES.get(_BUILT_IN.sub("", supplier))

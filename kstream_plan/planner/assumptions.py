@@ -8,8 +8,8 @@ from math import ceil
 
 from kstream_plan.model import UNKNOWN, Note, Snapshot
 from kstream_plan.model.note import count, name_list
+from kstream_plan.model.ranking import reported_lag
 from kstream_plan.model.releases import DYNAMIC_MEMBERS_LEAVE, NEWEST, STATIC_MEMBERS_LEAVE, subscription_version
-from kstream_plan.model.reported_lag import reported_lag
 from kstream_plan.model.scenario import Bounce, Burst, Event, Leave, ProduceRate
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import Ready

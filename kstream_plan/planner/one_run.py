@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kstream_plan.model import Group, GroupState, Holding, Note
+from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.starting_state import known_history_of
 from kstream_plan.model.times import format_time
 from kstream_plan.planner.assumptions import (
@@ -24,7 +25,6 @@ from kstream_plan.planner.assumptions import (
 )
 from kstream_plan.planner.digest import input_digest
 from kstream_plan.planner.end_of_plan import end_of
-from kstream_plan.planner.lagging_copies import copies_behind
 from kstream_plan.planner.loop import OnRound, RunResult
 from kstream_plan.planner.plan_request import PlanRequest, held_at_first
 from kstream_plan.planner.restores_below_lag import restores_below_lag, restoring_starts
@@ -147,14 +147,27 @@ def run_once(request: PlanRequest, on_round: OnRound | None = None, *, is_shown:
         end=_end(request, run, outcome) if is_shown and design.goes_on else None,
         unproven_starts=unproven,
         restoring_starts=restoring,
-        behind=_copies_behind(request, figures) if is_shown and design.moves_when_caught_up else (),
+        behind=tuple(_copies_behind(request, figures)) if is_shown and design.moves_when_caught_up else (),
     )
     return OneRun(plan, run, outcome)
 
 
-def _copies_behind(request: PlanRequest, figures: RunFigures) -> tuple[CopyBehind, ...]:
-    first, limit = figures.outcome.first, request.snapshot.config.acceptable_recovery_lag
-    return () if first is None else tuple(copies_behind(figures.roster.group, figures.initial, first, limit))
+def _copies_behind(request: PlanRequest, figures: RunFigures) -> Iterator[CopyBehind]:
+    """Yield the assigned copies that are not caught up at the first decision, by consumer, then task."""
+    first, group, limit = figures.outcome.first, figures.roster.group, request.snapshot.config.acceptable_recovery_lag
+    if first is None:
+        return
+    copies = {
+        (task, first.group.instances[copy.instance].process_id): copy
+        for task, of_task in enumerate(first.copies)
+        for copy in of_task
+    }
+    for consumer, holding in enumerate(figures.initial):
+        process_id = group.instances[group.instance_of[consumer]].process_id
+        for task in sorted({*holding.active, *holding.standby, *holding.warmup, *holding.temporary}):
+            copy = copies.get((task, process_id))
+            if copy is not None and (copy.lag is None or not is_caught_up(copy.lag, limit)):
+                yield CopyBehind(group.tasks[task].task_id, process_id, copy.remaining)
 
 
 def _unproven(

@@ -1,4 +1,4 @@
-"""A whole plan: the simulated loop, its outcome put together, and the other possible outcomes."""
+"""A whole plan: the simulated loop, its outcome put together, the other possible outcomes, and the check of it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from kstream_plan.errors import PlanInvariantError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.planner.loop import OnRound
@@ -17,9 +18,10 @@ from kstream_plan.planner.runner import Runner, sequential
 from kstream_plan.planner.unproven_starts import with_unproven
 from kstream_plan.plans import Plan
 from kstream_plan.plans.design import Design
+from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.plans.python_gc import without_cycle_collector
 
-__all__ = ["Enough", "OnRound", "plan"]
+__all__ = ["Enough", "OnRound", "check_invariants", "plan"]
 
 #: After so many rounds a simulation is long: that of other outcomes is begun before it is known which are needed.
 _LONG_SIMULATION = 100
@@ -68,3 +70,21 @@ def _report_round(what_else: Ranges, on_round: OnRound | None, rounds: int, task
         what_else.begin()
     if on_round is not None:
         on_round(rounds, tasks, movements)
+
+
+def check_invariants(candidate: Plan) -> Plan:
+    """Return the plan if it breaks no invariant.
+
+    Raises:
+        PlanInvariantError: it contradicts itself, which is a defect of this tool.
+    """
+    violations = broken_invariants(candidate)
+    if violations:
+        first = violations[0]
+        in_round = "" if first.round_number is None else f" in round {first.round_number}"
+        raise PlanInvariantError(
+            f"the plan breaks {first.invariant}{in_round}: {first.message}",
+            where=f"application {candidate.group.application_id!r}",
+            fix="this is a defect of kstream-plan, not of your input: report it with the snapshot",
+        )
+    return candidate

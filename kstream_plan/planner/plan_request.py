@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import inf
 from typing import TypeAlias
 
 from kstream_plan.errors import UsageError
@@ -124,8 +123,8 @@ class PlanRequest:
             return self.options.max_rounds
         return self.design.rounds_at_most(most, self.snapshot.config)
 
-    def run_soonest(self) -> RunResult:
-        """Simulate it with everything restored at once and every rebalance as early as it can be; only times count."""
+    def soonest(self) -> PlanRequest:
+        """Return the request in which every rebalance is as early as it can be; only times count."""
         config, design = self.snapshot.config, self.design.soonest()
         outside = timeline(
             self.snapshot.state.group.instances,
@@ -139,9 +138,7 @@ class PlanRequest:
         )
         if self.enough is None:
             design = design.telling_times_alone()
-        soonest = replace(self, design=design, outside=outside, options=replace(self.options, ready="all"))
-        rates = replace(self.snapshot.rates, restore_per_instance=inf)
-        return soonest.simulate(rates, balances=self.enough is not None)[2]
+        return replace(self, design=design, outside=outside, options=replace(self.options, ready="all"))
 
     def _is_enough(
         self,

@@ -9,7 +9,7 @@ from functools import partial
 from kstream_plan.engine.codes import POLL_RECORDS
 from kstream_plan.model import UNKNOWN, Group, Holding, Snapshot, Task
 from kstream_plan.model.holding_changes import apart_from_stateless
-from kstream_plan.model.reported_lag import reported_lag
+from kstream_plan.model.ranking import reported_lag
 from kstream_plan.model.scenario import Burst, ProduceRate, RestoreRate
 from kstream_plan.planner.external_events import ExternalEvents
 from kstream_plan.planner.membership_timeline import MembershipTimeline, PaceChange

@@ -8,9 +8,7 @@ it.
 
 from kstream_plan.plans.pauses import Pauses
 from kstream_plan.plans.plan import Plan, RunSoFar
-from kstream_plan.plans.reasons import Reason, ReasonCode
 from kstream_plan.plans.rounds import Balance, MemberUpdate, Phase, Round, Trigger, probes_after_ms
-from kstream_plan.plans.seats import Role, Seat
 from kstream_plan.plans.stateless_steps import Places, StatelessChanges, StatelessSteps
 from kstream_plan.plans.steps import (
     Demote,
@@ -25,7 +23,11 @@ from kstream_plan.plans.steps import (
     OfNoSingleTask,
     Place,
     Promote,
+    Reason,
+    ReasonCode,
     Revoke,
+    Role,
+    Seat,
     Step,
     StopLearned,
     ThreadMove,

@@ -19,8 +19,7 @@ from typing import NamedTuple, TypeAlias
 
 from kstream_plan.engine.state_cleaner import StateCleaner
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Rates, Snapshot, WorkId
-from kstream_plan.model.ranking import is_caught_up
-from kstream_plan.model.reported_lag import reported_lag
+from kstream_plan.model.ranking import is_caught_up, reported_lag
 from kstream_plan.model.scenario import moment
 from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.model.times import format_time

@@ -27,10 +27,8 @@ from kstream_plan.model import (
 from kstream_plan.model.scenario import Event, SettingValue
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import newcomers
-from kstream_plan.plans.reasons import Reason, ReasonCode
 from kstream_plan.plans.rounds import Trigger
-from kstream_plan.plans.seats import Role, Seat
-from kstream_plan.plans.steps import Drop, MemberJoined, MemberLeft, Revoke, Step
+from kstream_plan.plans.steps import Drop, MemberJoined, MemberLeft, Reason, ReasonCode, Revoke, Role, Seat, Step
 
 
 class Departure(NamedTuple):

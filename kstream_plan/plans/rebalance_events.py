@@ -10,7 +10,6 @@ from typing import NamedTuple
 from kstream_plan.model import Holding, WorkId
 from kstream_plan.model.holding_changes import apart_from_stateless, unlike
 from kstream_plan.plans.plan import Plan
-from kstream_plan.plans.reasons import ReasonCode
 from kstream_plan.plans.rounds import Round, Trigger
 from kstream_plan.plans.step_indices import StepIndices, step_indices
 from kstream_plan.plans.step_rows import (
@@ -25,7 +24,7 @@ from kstream_plan.plans.step_rows import (
     WARMUP,
     Rows,
 )
-from kstream_plan.plans.steps import InstanceLeaving, InstanceStays, MemberJoined, MemberLeft
+from kstream_plan.plans.steps import InstanceLeaving, InstanceStays, MemberJoined, MemberLeft, ReasonCode
 
 
 class Move(NamedTuple):

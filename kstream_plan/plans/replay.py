@@ -9,8 +9,8 @@ from typing import NamedTuple, TypeAlias
 
 from kstream_plan.model import Group, Holding
 from kstream_plan.plans.round_steps import RoundSteps
-from kstream_plan.plans.seats import Role
 from kstream_plan.plans.step_rows import HAND_OVER, MEMBER_LEFT, NO_SEAT, PROMOTE, THREAD_MOVE, WITHHOLD, Rows
+from kstream_plan.plans.steps import Role
 
 #: In the order of a holding's fields.
 _ROLES = tuple(Role)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from kstream_plan.model import NOBODY, Group, Owners, revoked_by
-from kstream_plan.plans.reasons import ReasonCode
 from kstream_plan.plans.step_rows import (
     CODES,
     HAND_OVER,
@@ -20,6 +19,7 @@ from kstream_plan.plans.step_rows import (
     StepMaker,
     row_type,
 )
+from kstream_plan.plans.steps import ReasonCode
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,8 +7,6 @@ from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from kstream_plan.model import Group
-from kstream_plan.plans.reasons import Reason, ReasonCode
-from kstream_plan.plans.seats import Role, Seat
 from kstream_plan.plans.steps import (
     Demote,
     Drop,
@@ -20,7 +18,11 @@ from kstream_plan.plans.steps import (
     OfSingleTask,
     Place,
     Promote,
+    Reason,
+    ReasonCode,
     Revoke,
+    Role,
+    Seat,
     Step,
     StopLearned,
     ThreadMove,

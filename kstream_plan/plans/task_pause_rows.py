@@ -7,7 +7,6 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from kstream_plan.plans.reasons import ReasonCode
 from kstream_plan.plans.stateless_steps import Places
 from kstream_plan.plans.step_rows import (
     ACTIVE,
@@ -23,6 +22,7 @@ from kstream_plan.plans.step_rows import (
     are,
     concatenate,
 )
+from kstream_plan.plans.steps import ReasonCode
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,9 +11,9 @@ from types import MappingProxyType
 from kstream_plan.model import Note, WorkId
 from kstream_plan.model.answer import Answer, worst_of
 from kstream_plan.model.connect_group import DELAY_UNKNOWN, HELD_BY_SEVERAL, WORKER_SILENT
-from kstream_plan.model.coverage import COMES_NO_CLOSER
 from kstream_plan.model.note import span_to
 from kstream_plan.model.settings import THREADS_NOT_PLANNED
+from kstream_plan.model.snapshot import COMES_NO_CLOSER
 from kstream_plan.plans import Plan
 from kstream_plan.plans.note_codes import COLD_STARTS, NOTE_CODES
 from kstream_plan.plans.plan import COPIES_TOGETHER, MAYBE_RESTORING, RESTORES_WITHIN_LIMIT

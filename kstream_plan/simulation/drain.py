@@ -12,8 +12,7 @@ from kstream_plan.errors import UsageError
 from kstream_plan.model import LATEST, Holding, Note, Snapshot, WorkId
 from kstream_plan.model.answer import Answer, worst_of
 from kstream_plan.model.not_modelled import LEAVES_ON_CLOSE
-from kstream_plan.model.ranking import is_caught_up
-from kstream_plan.model.reported_lag import reported_lag
+from kstream_plan.model.ranking import is_caught_up, reported_lag
 from kstream_plan.model.scenario import Leave, Scenario, Stop
 from kstream_plan.model.times import format_time
 from kstream_plan.planner.options import PlanKeywords, PlanOptions

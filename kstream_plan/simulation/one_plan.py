@@ -12,7 +12,6 @@ from kstream_plan.model import Assignment, Snapshot
 from kstream_plan.model.not_modelled import without_follower
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.starting_state import seated
-from kstream_plan.planner import checked
 from kstream_plan.planner import plan as planner
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import Enough, OnRound
@@ -66,8 +65,14 @@ def plan_checked(
     """
     options = replace(options, **keywords)
     design, snapshot = design_of(snapshot, options), as_assigned(snapshot, options)
-    return checked.plan_checked(
-        snapshot, design, options, scenario=scenario, on_round=on_round, side_by_side=side_by_side
+    return planner.plan(
+        snapshot,
+        design,
+        options,
+        scenario=scenario,
+        on_round=on_round,
+        on_played=planner.check_invariants,  # no invariant is about ranges, nor about the warnings that come with them
+        side_by_side=side_by_side,
     )
 
 

@@ -14,6 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import lru_cache, partial
 from itertools import count
+from operator import call
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
@@ -72,7 +73,8 @@ class Runner(AbstractContextManager["Runner"]):
         if runs and not any(batches) and self._runs_in_vain:
             self._end()  # it would be in the way
         rest = [run for run, batch in zip(runs, batches, strict=True) if batch is None]
-        outcomes = iter([*self.run_each(partial(_one_of, tuple(rest)), len(rest))])
+        alone = self._workers < 2 or len(rest) < 2
+        outcomes = iter([*(map(call, rest) if alone else self.run_each(partial(_one_of, tuple(rest)), len(rest)))])
         return [
             next(outcomes) if batch is None else batch.shared_runs.outcome(batch.runs.index(run))
             for run, batch in zip(runs, batches, strict=True)

@@ -10,8 +10,8 @@ from typing import Literal
 
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.scenario import Scenario
-from kstream_plan.planner.checked import check_invariants
 from kstream_plan.planner.options import PlanOptions
+from kstream_plan.planner.plan import check_invariants
 from kstream_plan.planner.plan_request import rebalances_until_ms
 from kstream_plan.plans import HandOver, Plan, Promote, RunSoFar
 from kstream_plan.plans.plan import NOT_PLAYED, RATES_WOULD_TELL

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kstream_plan.assignors.high_availability.assign import decide
-from kstream_plan.assignors.threads.split import split
+from kstream_plan.assignors.threads import split
 from tests.benchmarks.large_cases import kafka_cases, large_case
 from tests.benchmarks.oracle_process import ask
 

@@ -11,12 +11,11 @@ import uuid
 
 import numpy as np
 
-from kstream_plan.assignors.planned.decide import Followed, decide
-from kstream_plan.assignors.planned.decision import PlannedDecision
+from kstream_plan.assignors.planned.decide import Followed, PlannedDecision, decide
 from kstream_plan.assignors.planned.members import Member, MembersAndTasks
 from kstream_plan.assignors.planned.target_file import Slot, TargetFile, target_text
 from kstream_plan.model import LATEST, NOBODY
-from kstream_plan.model.instances import process_order
+from kstream_plan.model.group import process_order
 
 
 def group_of(tasks: int, members: int, standbys: int = 1) -> MembersAndTasks:

@@ -15,7 +15,7 @@ from kstream_plan.comparison.diff import compare
 from kstream_plan.comparison.history_course import history_course
 from kstream_plan.comparison.sides import plan_course, plan_side, snapshot_side, starts_at
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, Snapshot, TaskId
-from kstream_plan.model.instances import thread_number
+from kstream_plan.model.group import thread_number
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.scenario import Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig

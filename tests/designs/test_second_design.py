@@ -17,9 +17,8 @@ from kstream_plan.documents.plan.simulation import simulation_json
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Join, Leave, Return, Scenario, Stop
-from kstream_plan.planner.checked import plan_checked
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.planner.plan import plan
+from kstream_plan.planner.plan import check_invariants, plan
 from kstream_plan.plans import HandOver, MemberUpdate, Phase, Plan, Revoke, Round, Trigger, Withhold
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.plans.replay import replay
@@ -33,7 +32,7 @@ from tests.helpers.schemas import validator
 
 
 def _play(snapshot: Snapshot, *events: Any) -> Plan:
-    result = plan_checked(snapshot, Relay(), scenario=Scenario(events=events) if events else None)
+    result = plan(snapshot, Relay(), scenario=Scenario(events=events) if events else None, on_played=check_invariants)
     replayed = replay(result.group, result.initial, (rnd.steps for rnd in result.rounds))
     assert [(rnd.decided, rnd.assigned) for rnd in result.rounds] == list(replayed)
     document = plan_json(result)
@@ -136,7 +135,7 @@ def test_an_event_that_only_the_design_knows_reaches_it() -> None:
 
 def test_a_design_may_keep_who_leaves_until_it_has_handed_on_everything() -> None:
     leave = Scenario(events=(Leave(at_ms=1_000, process_ids=("m1",)),))
-    result = plan_checked(group_of(m1="abc", m2="def", m3="gh"), PatientRelay(), scenario=leave)
+    result = plan(group_of(m1="abc", m2="def", m3="gh"), PatientRelay(), scenario=leave, on_played=check_invariants)
     (rnd,) = result.rounds
     assert (rnd.at_ms, rnd.trigger) == (1_000, Trigger.LEAVE)
     assert _story(rnd) == ["5700 -a", "5700 -b", "5700 -c", "6400 +b", "7100 +a", "7100 +c"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kstream_plan.plans.reasons import ReasonCode
 from kstream_plan.plans.step_rows import KINDS, row_type
+from kstream_plan.plans.steps import ReasonCode
 from tests.helpers.engine_modes import both_modes, engine_module
 
 

@@ -15,12 +15,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kstream_plan.assignors.planned.decide import Followed, decide
-from kstream_plan.assignors.planned.decision import PlannedDecision
+from kstream_plan.assignors.planned.decide import Followed, PlannedDecision, decide
 from kstream_plan.assignors.planned.members import Member, MembersAndTasks
 from kstream_plan.assignors.planned.target_file import Slot, TargetFile, target_text
 from kstream_plan.model import LATEST, NOBODY
-from kstream_plan.model.instances import process_order
+from kstream_plan.model.group import process_order
 
 _NOW_MS = 1_795_000_000_000
 _ROUNDS_TO_SETTLE = 400

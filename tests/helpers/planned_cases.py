@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kstream_plan.assignors.planned.decide import Followed, decide
-from kstream_plan.assignors.planned.decision import PlannedDecision
+from kstream_plan.assignors.planned.decide import Followed, PlannedDecision, decide
 from kstream_plan.assignors.planned.members import NO_LAG, Member, MembersAndTasks
 
 VECTORS = Path(__file__).parents[1] / "vectors"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstream_plan.model import Movement, Movements
-from kstream_plan.model.movements import HOWS, KINDS
+from kstream_plan.model.decision import HOWS, KINDS
 
 _MOVEMENTS = st.builds(
     Movement,

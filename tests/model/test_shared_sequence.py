@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.model import shared_sequence
-from kstream_plan.model.shared_sequence import SharedSequence
+from kstream_plan.model import state
+from kstream_plan.model.state import SharedSequence
 
 
 @given(st.data())
@@ -48,4 +48,4 @@ def test_what_differs_is_found_in_any_version(items: list[int], data: st.DataObj
 def _small_pieces(shift: int) -> AbstractContextManager[object]:
     """Let a piece have 2^shift items."""
     size = 1 << shift
-    return mock.patch.multiple(shared_sequence, _SHIFT=shift, _PIECE=size, _WITHIN=size - 1)
+    return mock.patch.multiple(state, _SHIFT=shift, _PIECE=size, _WITHIN=size - 1)

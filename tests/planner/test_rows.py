@@ -19,11 +19,11 @@ from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Outage, Pauses, Plan, Role
 from kstream_plan.plans.holdings_log import HoldingsLog
 from kstream_plan.plans.invariants import broken_invariants
-from kstream_plan.plans.invariants.made_of_steps import made_of_steps
+from kstream_plan.plans.invariants.plan_view import made_of_steps
+from kstream_plan.plans.loads import running
 from kstream_plan.plans.pauses import pauses_of
 from kstream_plan.plans.rebalance_events import events
 from kstream_plan.plans.replay import Outcome
-from kstream_plan.plans.running_counts import running
 from kstream_plan.plans.simulated import event_outcomes
 from kstream_plan.render.answers import to_markdown as markdown
 from kstream_plan.render.answers import to_table as table

@@ -204,8 +204,9 @@ def test_what_an_instance_held_that_left_is_held_no_more() -> None:
 
 
 def test_a_broken_plan_is_reported_as_a_defect_of_this_tool(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kstream_plan.planner import checked
+    from kstream_plan.simulation import one_plan
 
-    monkeypatch.setattr(checked, "plan", lambda *_given, **given: given["on_played"](BREAK["summary-adds-up"]()))
+    broken = BREAK["summary-adds-up"]()
+    monkeypatch.setattr(one_plan.planner, "plan", lambda *_given, **given: given["on_played"](broken))
     with pytest.raises(PlanInvariantError, match=r"summary-adds-up.*defect of kstream-plan"):
-        checked.plan_checked(None, None)  # type: ignore[arg-type]
+        one_plan.plan_checked(learner_cases.group("0"))

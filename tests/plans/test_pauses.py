@@ -18,8 +18,7 @@ from kstream_plan.model.scenario import Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import HandOver, Promote, Revoke, Role, Round, Step
 from kstream_plan.plans.pauses import Pauses, pauses_of
-from kstream_plan.plans.reasons import Reason, ReasonCode
-from kstream_plan.plans.seats import Seat
+from kstream_plan.plans.steps import Reason, ReasonCode, Seat
 from kstream_plan.plans.task_pauses import Outage
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers.safe_groups import safe_group

@@ -9,10 +9,9 @@ import pytest
 from kstream_plan.documents.plan.read import read_saved
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model.scenario import Event, Join, Leave, Return, Scenario, Stop
-from kstream_plan.plans.connect_departures import Departure, departures
 from kstream_plan.plans.note_codes import KEPT_WORK, LEADER_LEFT, THREAD_MOVES
 from kstream_plan.plans.rebalance_events import events
-from kstream_plan.plans.remarks import remarks
+from kstream_plan.plans.remarks import Departure, departures, remarks
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.plans.timeline import timeline
 from kstream_plan.render.answers import to_markdown as markdown

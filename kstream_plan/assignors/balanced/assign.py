@@ -46,9 +46,9 @@ from kstream_plan.assignors.balanced.interim_holdings import (
 )
 from kstream_plan.assignors.balanced.move_order import PendingMove, by_relief, in_kafkas_order, probes_until_relieved
 from kstream_plan.assignors.balanced.task_costs import Prospect, prospects, still_cheapest
+from kstream_plan.assignors.high_availability.target import owners, standby_instances
 from kstream_plan.assignors.laws import NEWEST, Laws
-from kstream_plan.assignors.placement import owners, standby_instances
-from kstream_plan.assignors.threads.split import split
+from kstream_plan.assignors.threads import split
 from kstream_plan.model import (
     NOBODY,
     Assignment,

@@ -14,7 +14,7 @@ import numpy as np
 from kstream_plan.assignors.balanced.active_flow import shares, soft_bounds
 from kstream_plan.assignors.balanced.min_cost_flow import Network, Numbers, spread_order
 from kstream_plan.assignors.balanced.task_costs import Prospect
-from kstream_plan.assignors.racks import optimize as rack_aware
+from kstream_plan.assignors.racks.costs import is_rack_aware
 from kstream_plan.model import Group
 from kstream_plan.model.settings import AssignmentConfig
 
@@ -235,7 +235,7 @@ def _marks(group: Group, config: AssignmentConfig) -> list[list[str | None]]:
     marks = [
         [instance_tags.get(key) for instance_tags in tags] for key in dict.fromkeys(config.rack_aware_assignment_tags)
     ]
-    if rack_aware.enabled(group, config):
+    if is_rack_aware(group, config):
         marks.append([instance.rack for instance in group.instances])
     return [values for values in marks if len(set(values) - {None}) > 1]
 

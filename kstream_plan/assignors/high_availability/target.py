@@ -6,14 +6,66 @@ Source: page ``rules``, "Balanced target".
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from heapq import heapify, heappop, heappush, heapreplace
+from typing import TYPE_CHECKING
 
 from kstream_plan.assignors.high_availability import client_tags
 from kstream_plan.assignors.high_availability.balancing import balance
-from kstream_plan.assignors.placement import Placement
-from kstream_plan.assignors.racks import optimize as rack_aware
-from kstream_plan.model import Group, Target
+from kstream_plan.assignors.racks.costs import is_rack_aware
+from kstream_plan.model import NOBODY, Group, Target
 from kstream_plan.model.settings import AssignmentConfig
+
+if TYPE_CHECKING:
+    from kstream_plan.assignors.racks.optimize import MayMove
+
+
+@dataclass(slots=True)
+class Placement:
+    """A draft of who runs and who copies which stateful task; private to one decision.
+
+    ``owner`` (``NOBODY``: a stateless one until it is dealt) and ``standbys`` are by task index, ``active`` and
+    ``standby`` the same by instance (sorted tasks), ``counts`` the active and standby tasks of each instance.
+    """
+
+    owner: list[int]
+    standbys: list[tuple[int, ...]]
+    active: list[list[int]]
+    standby: list[list[int]]
+    counts: list[int]
+
+    @classmethod
+    def of(cls, group: Group, target: Target) -> Placement:
+        """Return the draft that starts at ``target``."""
+        active, standby = [list(tasks) for tasks in target.active], [list(tasks) for tasks in target.standby]
+        counts = [len(a) + len(s) for a, s in zip(active, standby, strict=True)]
+        return cls(owners(group, target), standby_instances(group, target), active, standby, counts)
+
+    def holds(self, instance: int, task: int) -> bool:
+        """Tell whether the instance has a copy of the task in any role."""
+        return self.owner[task] == instance or instance in self.standbys[task]
+
+    def target(self) -> Target:
+        """Return the draft as a frozen value."""
+        return Target(tuple(map(tuple, self.active)), tuple(map(tuple, self.standby)))
+
+
+def owners(group: Group, target: Target) -> list[int]:
+    """Return the instance that runs each task, by task index; ``NOBODY`` for a stateless one."""
+    owner = [NOBODY] * len(group.tasks)
+    for instance, tasks in enumerate(target.active):
+        for task in tasks:
+            owner[task] = instance
+    return owner
+
+
+def standby_instances(group: Group, target: Target) -> list[tuple[int, ...]]:
+    """Return the instances that hold a standby of each task, by task index."""
+    standbys: list[tuple[int, ...]] = [()] * len(group.tasks)
+    for instance, tasks in enumerate(target.standby):
+        for task in tasks:
+            standbys[task] += (instance,)
+    return standbys
 
 
 def balanced_target(group: Group, config: AssignmentConfig) -> tuple[Target, tuple[tuple[int, int], ...]]:
@@ -24,15 +76,17 @@ def balanced_target(group: Group, config: AssignmentConfig) -> tuple[Target, tup
     draft = Placement.of(group, Target(active, ((),) * len(active)))
     shortages = _place_standbys(group, config, draft)
     _balance_standbys(group, config, draft)
-    if rack_aware.enabled(group, config):
-        standby = rack_aware.optimize_standby(
+    if is_rack_aware(group, config):
+        from kstream_plan.assignors.racks.optimize import optimize_standby  # noqa: PLC0415 - few groups need it
+
+        standby = optimize_standby(
             group, config, draft.active, [set(tasks) for tasks in draft.standby], _allowed_between_racks(group, config)
         )
         return Target(active, tuple(tuple(sorted(tasks)) for tasks in standby)), shortages
     return draft.target(), shortages
 
 
-def _allowed_between_racks(group: Group, config: AssignmentConfig) -> rack_aware.MayMove | None:
+def _allowed_between_racks(group: Group, config: AssignmentConfig) -> MayMove | None:
     if not config.rack_aware_assignment_tags:
         return None
     return lambda source, destination, holders: client_tags.movement_keeps_tag_spread(
@@ -47,8 +101,10 @@ def _active(group: Group, config: AssignmentConfig) -> tuple[tuple[int, ...], ..
     counts = [len(mine) for mine in tasks]
     capacities = group.capacities
     balance(tasks, counts, capacities, lambda _source, _destination, mine: mine, lambda *_: None)
-    if rack_aware.enabled(group, config):
-        optimized = rack_aware.optimize_active(group, config, stateful, [set(mine) for mine in tasks])
+    if is_rack_aware(group, config):
+        from kstream_plan.assignors.racks.optimize import optimize_active  # noqa: PLC0415 - few groups need it
+
+        optimized = optimize_active(group, config, stateful, [set(mine) for mine in tasks])
         return tuple(tuple(sorted(mine)) for mine in optimized)
     return tuple(map(tuple, tasks))
 

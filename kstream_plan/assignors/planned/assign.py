@@ -11,12 +11,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from kstream_plan.assignors.laws import NEWEST, Laws
-from kstream_plan.assignors.planned.decide import decide
-from kstream_plan.assignors.planned.decision import PlannedDecision
+from kstream_plan.assignors.planned.decide import PlannedDecision, decide
 from kstream_plan.assignors.planned.members import Member, MembersAndTasks
 from kstream_plan.assignors.planned.target import PlannedTarget
-from kstream_plan.assignors.target_now import NO_TARGET, TargetNow
-from kstream_plan.assignors.threads.split import split
+from kstream_plan.assignors.planned.target_file import NO_TARGET, TargetNow
+from kstream_plan.assignors.threads import split
 from kstream_plan.model import (
     NOBODY,
     Assignment,

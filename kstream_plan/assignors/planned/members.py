@@ -105,3 +105,35 @@ class MembersAndTasks:
     def least_loaded(self, places: Iterable[int], loads: Sequence[int]) -> int:
         """Return the place with the lowest load per thread, of equals the first."""
         return min(places, key=lambda place: (loads[place] * self.weights[place], place))
+
+
+def stateful_owners(group: MembersAndTasks, active: Sequence[int]) -> list[int]:
+    """Return by task who runs it: the target's member if nobody else who could is further, else who is.
+
+    Args:
+        group: the group.
+        active: by task the member that is to run it, or :data:`NOBODY`.
+    """
+    running = [NOBODY] * len(group.task_ids)
+    loads = [0] * len(group.members)
+    ranks = group.ranks
+    lowest = ranks.min(axis=1).tolist() if group.members else []
+
+    def settle(task: int, place: int) -> None:
+        target_place = active[task]
+        if target_place != NOBODY and ranks[task, target_place] <= ranks[task, place]:
+            place = target_place
+        running[task] = place
+        loads[place] += 1
+
+    rest = []
+    for task in group.stateful:
+        owner = group.owner[task]
+        if owner != NOBODY and (lowest[task] > 0 or ranks[task, owner] == 0):
+            settle(task, owner)
+        else:
+            rest.append(task)
+    for task in rest:
+        nearest = np.flatnonzero(ranks[task] == lowest[task]).tolist()
+        settle(task, group.least_loaded(nearest, loads))
+    return running

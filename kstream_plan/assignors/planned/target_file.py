@@ -1,4 +1,4 @@
-"""A target file: where every task is to be, read and refused as the class in the application does.
+"""A target file: where every task is to be, read and refused as the class in the application does at its leader's time.
 
 Source: page ``target-file``.
 """
@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from kstream_plan.model.target_refusals import REFUSALS
 
@@ -218,3 +219,13 @@ def target_text(file: TargetFile) -> str:
         values[f"slot.{slot.name}.standby"] = ",".join(slot.standby)
     values[_END] = str(len(values))
     return "".join(f"{key}={value}\n" for key, value in values.items())
+
+
+class TargetNow(NamedTuple):
+    """A target file's ``content`` (``None``: there is none) at ``now_ms``, milliseconds since 1970."""
+
+    content: bytes | None = None
+    now_ms: int = 0
+
+
+NO_TARGET = TargetNow()

@@ -1,4 +1,4 @@
-"""What it costs a rack-aware optimisation to have a task on an instance (KIP-925).
+"""Whether racks count, and what it costs a rack-aware optimisation to have a task on an instance (KIP-925).
 
 Source: page ``rules``, "Racks".
 """
@@ -13,6 +13,17 @@ from kstream_plan.model.settings import AssignmentConfig
 
 #: Traffic and non-overlap cost of stateless tasks, whatever is configured: they may move freely.
 _STATELESS_COSTS = 1, 0
+
+
+def is_rack_aware(group: Group, config: AssignmentConfig) -> bool:
+    """Tell whether a strategy is configured and everything it needs to know about racks is known.
+
+    That is the rack of every instance and of every replica of every source partition, and with standbys also of
+    every changelog partition of a stateful task.
+    """
+    return config.rack_aware_assignment_strategy != "none" and racks_known(
+        group, changelogs=config.num_standby_replicas > 0
+    )
 
 
 def racks_known(group: Group, *, changelogs: bool) -> bool:

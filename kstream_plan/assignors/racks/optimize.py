@@ -14,10 +14,9 @@ from itertools import chain, combinations
 from math import ceil
 from typing import TypeAlias
 
-from kstream_plan.assignors.racks.costs import RackCosts, racks_known
-from kstream_plan.assignors.racks.max_flow import assign_all
+from kstream_plan.assignors.racks.costs import RackCosts
 from kstream_plan.assignors.racks.negative_cycles import minimize_cost
-from kstream_plan.assignors.racks.network import TaskNetwork
+from kstream_plan.assignors.racks.network import TaskNetwork, assign_all
 from kstream_plan.model import Group
 from kstream_plan.model.holding import NOBODY
 from kstream_plan.model.settings import AssignmentConfig
@@ -30,24 +29,13 @@ MayMove: TypeAlias = Callable[[int, int, Collection[int]], bool]
 _STANDBY_ROUNDS = 4
 
 
-def enabled(group: Group, config: AssignmentConfig) -> bool:
-    """Tell whether a strategy is configured and everything it needs to know about racks is known.
-
-    That is the rack of every instance and of every replica of every source partition, and with standbys also of
-    every changelog partition of a stateful task.
-    """
-    return config.rack_aware_assignment_strategy != "none" and racks_known(
-        group, changelogs=config.num_standby_replicas > 0
-    )
-
-
 def optimize_active(
     group: Group, config: AssignmentConfig, tasks: Sequence[int], active: list[set[int]], *, stateless: bool = False
 ) -> list[set[int]]:
     """Exchange active tasks between instances so that less is read across racks.
 
     Args:
-        group: who takes part; the optimisation must be :func:`enabled`.
+        group: who takes part; the optimisation must be :func:`~kstream_plan.assignors.racks.costs.is_rack_aware`.
         config: the strategy and its costs.
         tasks: the tasks that may be exchanged, sorted.
         active: the active tasks of each instance, ``tasks`` and maybe others.
@@ -85,7 +73,7 @@ def optimize_standby(
     Instances of different racks are taken pair by pair, for a few rounds; the strategy does not matter here.
 
     Args:
-        group: who takes part; the optimisation must be :func:`enabled`.
+        group: who takes part; the optimisation must be :func:`~kstream_plan.assignors.racks.costs.is_rack_aware`.
         config: the costs.
         active: the active tasks of each instance.
         standby: the standby tasks of each instance.

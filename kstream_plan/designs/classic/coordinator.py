@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from kstream_plan.assignors import Assignor
 from kstream_plan.assignors.high_availability.assign import target_of
-from kstream_plan.assignors.target_now import NO_TARGET, TargetNow
+from kstream_plan.assignors.planned.target_file import NO_TARGET, TargetNow
 from kstream_plan.designs.classic import uncertainty
 from kstream_plan.designs.classic.caught_up_estimate import CaughtUpEstimate, silent_copies
 from kstream_plan.designs.classic.next_rebalance import LATE_MS, TYPICAL, RebalanceTiming, next_rebalance, probe_ms

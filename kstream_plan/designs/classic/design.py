@@ -8,8 +8,8 @@ from itertools import takewhile
 from typing import ClassVar
 
 from kstream_plan.assignors import ASSIGNORS, FOLLOWS_A_FILE
-from kstream_plan.assignors.racks import optimize as rack_aware
-from kstream_plan.assignors.target_now import NO_TARGET, TargetNow
+from kstream_plan.assignors.planned.target_file import NO_TARGET, TargetNow
+from kstream_plan.assignors.racks.costs import is_rack_aware
 from kstream_plan.designs.classic.coordinator import ClassicCoordinator
 from kstream_plan.designs.classic.next_rebalance import AT_PROBES, LATE, READY_LAST, SOONEST, TYPICAL, RebalanceTiming
 from kstream_plan.errors import UsageError
@@ -170,7 +170,7 @@ class Classic(Design):
             notes.append(Note("protocols-not-used", message))
         config = run.configs[-1]
         racks_warned = any(note.code == "no-racks" for note in run.snapshot.warnings)
-        unplanned = config.rack_aware_assignment_strategy != "none" and not rack_aware.enabled(run.group, config)
+        unplanned = config.rack_aware_assignment_strategy != "none" and not is_rack_aware(run.group, config)
         if unplanned and not racks_warned:
             message = (
                 f"rack.aware.assignment.strategy={config.rack_aware_assignment_strategy} is not planned: some racks "

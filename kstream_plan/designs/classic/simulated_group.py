@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from kstream_plan.assignors.laws import Laws
-from kstream_plan.assignors.threads.consumer_split import thread_assignment
+from kstream_plan.assignors.threads import thread_assignment
 from kstream_plan.designs.classic.caught_up_estimate import CaughtUpEstimate, to_restore
 from kstream_plan.designs.classic.stateless_tasks import StatelessTasks
 from kstream_plan.engine.advance import Advance
@@ -47,11 +47,11 @@ from kstream_plan.plans import Balance
 from kstream_plan.plans.balance import RunningBalance
 from kstream_plan.plans.design import Interval
 from kstream_plan.plans.holdings_log import HoldingsLog
-from kstream_plan.plans.reasons import ReasonCode
 from kstream_plan.plans.replay import Outcome
 from kstream_plan.plans.restoring import Paces
 from kstream_plan.plans.round_steps import RoundSteps
 from kstream_plan.plans.step_rows import CODES, NO_LAG, Rows, StepMaker, row_type
+from kstream_plan.plans.steps import ReasonCode
 from kstream_plan.protocols import Protocol
 from kstream_plan.protocols.transition import Transition
 

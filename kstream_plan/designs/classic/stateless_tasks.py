@@ -10,9 +10,9 @@ from hashlib import blake2b
 
 import numpy as np
 
-from kstream_plan.assignors.high_availability.stateless import deal_stateless
+from kstream_plan.assignors.high_availability.assign import deal_stateless
 from kstream_plan.assignors.laws import Laws
-from kstream_plan.assignors.threads.stateless_split import Shares, split_stateless
+from kstream_plan.assignors.threads import Shares, split_stateless
 from kstream_plan.engine.decision import Decision
 from kstream_plan.model import NOBODY, Assignment, Group, Holdings, Owners, no_owners, revoked_by
 from kstream_plan.model.settings import AssignmentConfig

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from kstream_plan.assignors.threads.split import split
+from kstream_plan.assignors.threads import split
 from kstream_plan.designs.learner import disks
 from kstream_plan.designs.learner.decision import LearnerDecision, decide
 from kstream_plan.designs.learner.memory import LearnerMemory, memory_of, reported_by

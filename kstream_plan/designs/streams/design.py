@@ -14,7 +14,7 @@ from kstream_plan.designs.streams.simulation import StreamsCoordinator
 from kstream_plan.designs.streams.start import Start
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Group, GroupState, Note, Snapshot
-from kstream_plan.model.reported_lag import reported_lag
+from kstream_plan.model.ranking import reported_lag
 from kstream_plan.model.scenario import Bounce, ConfigChange, Event, Join, Leave, Return, Scenario, SettingValue, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import KnownHistory, seated

@@ -13,7 +13,6 @@ from typing import NamedTuple, TypeAlias
 from kstream_plan.plans import Plan
 from kstream_plan.plans.invariants import copies, outcome
 from kstream_plan.plans.invariants.changes import CopyChanges
-from kstream_plan.plans.invariants.lossless import steps_are_lossless
 from kstream_plan.plans.invariants.plan_view import PlanView
 from kstream_plan.plans.python_gc import without_cycle_collector
 
@@ -42,7 +41,7 @@ OF_ROUNDS: Mapping[str, OfRounds] = MappingProxyType(
         "one-learner-per-task": copies.one_learner_per_task,
         "standbys-as-wanted": copies.standbys_as_wanted,
         "stateless-without-copies": copies.stateless_without_copies,
-        "steps-are-lossless": steps_are_lossless,
+        "steps-are-lossless": copies.steps_are_lossless,
     }
 )
 

@@ -7,10 +7,10 @@ from itertools import islice
 
 from kstream_plan.model import Note
 from kstream_plan.model.answer import Answer
-from kstream_plan.model.coverage import COMES_NO_CLOSER
 from kstream_plan.model.note import Remarks
 from kstream_plan.model.scenario import moment
 from kstream_plan.model.settings import SETTINGS_GIVEN
+from kstream_plan.model.snapshot import COMES_NO_CLOSER
 from kstream_plan.plans.caught_up_evidence import would_tell
 from kstream_plan.plans.plan import INPUT_BEHIND, MAYBE_READY, MAYBE_RESTORING
 from kstream_plan.plans.steps import Revoke

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from kstream_plan.model import Group, Instance, ItemName, WorkId
-from kstream_plan.model.instances import thread_number
+from kstream_plan.model.group import thread_number
 from kstream_plan.plans import Seat
 from kstream_plan.render.text.escape import printable
 

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple, TypeAlias
 from kstream_plan.errors import ConfigError
 from kstream_plan.model import Note
 from kstream_plan.model.not_modelled import DECIDING_SETTINGS
-from kstream_plan.model.setting_texts import value_from_text
+from kstream_plan.model.setting_texts import STORE_SETTINGS, stores_of, value_from_text
 from kstream_plan.model.settings import CONFIG_NAMES
-from kstream_plan.model.stores import STORE_SETTINGS, stores_of
 from kstream_plan.model.times import format_time, utc
 from kstream_plan.snapshots.leader_log.generations import LoggedGeneration
 from kstream_plan.snapshots.leader_log.message_values import LogPlace, Settings

@@ -9,9 +9,8 @@ from typing import Any
 from kstream_plan.errors import ConfigError
 from kstream_plan.model import Note
 from kstream_plan.model.not_modelled import DECIDING_SETTINGS
-from kstream_plan.model.setting_texts import value_from_text
+from kstream_plan.model.setting_texts import STORE_SETTINGS, value_from_text
 from kstream_plan.model.settings import CONFIG_NAMES, DEFAULT_SETTINGS, RANGES, AssignmentConfig
-from kstream_plan.model.stores import STORE_SETTINGS
 from kstream_plan.snapshots.rows.fields import FieldError, Row, checked_list, checked_text, shown, wrong_type
 
 _OF_CONSUMERS = ("session_timeout_ms", "heartbeat_interval_ms")

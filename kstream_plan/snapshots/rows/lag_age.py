@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kstream_plan.model import Group, Holding, Note
-from kstream_plan.model.coverage import Coverage
 from kstream_plan.model.ranking import is_caught_up
+from kstream_plan.model.snapshot import Coverage
 from kstream_plan.snapshots.rows.copies import Reports
 from kstream_plan.snapshots.rows.lags import LagRow
 from kstream_plan.snapshots.rows.types import LagSource

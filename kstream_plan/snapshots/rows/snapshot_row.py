@@ -16,7 +16,7 @@ from kstream_plan.model import Group, GroupState, Holding, Instance, KnownDecisi
 from kstream_plan.model.not_modelled import newer_unread, warnings_of, with_release_warned_of
 from kstream_plan.model.note import name_list
 from kstream_plan.model.releases import kafka_release
-from kstream_plan.model.stores import stores_of
+from kstream_plan.model.setting_texts import stores_of
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.rows import types as written
 from kstream_plan.snapshots.rows.config import deciding_in, no_settings, read_config, with_names

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kstream_plan.model import Group, Holding, Note
-from kstream_plan.model.coverage import COMES_NO_CLOSER
 from kstream_plan.model.note import name_list
+from kstream_plan.model.snapshot import COMES_NO_CLOSER
 from kstream_plan.model.times import duration
 from kstream_plan.snapshots.rows.lag_history import StoreHistory, by_seat
 

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.model.copies import LATEST
+from kstream_plan.model.state import LATEST
 from kstream_plan.snapshots.rows.fields import FieldError, printable
 from kstream_plan.snapshots.rows.lag_course import (
     FIGURES,

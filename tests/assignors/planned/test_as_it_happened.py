@@ -15,7 +15,7 @@ import pytest
 from kstream_plan.cli.commands.follow import FollowOptions, follow_group
 from kstream_plan.live.course import Stage
 from kstream_plan.model import Instance
-from kstream_plan.model.instances import Consumer
+from kstream_plan.model.group import Consumer
 from kstream_plan.model.scenario import Join, Scenario
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstream_plan.assignors import ASSIGNORS
-from kstream_plan.assignors.racks.max_flow import assign_all
+from kstream_plan.assignors.racks.costs import is_rack_aware
 from kstream_plan.assignors.racks.negative_cycles import minimize_cost
-from kstream_plan.assignors.racks.network import NOBODY, TaskNetwork
-from kstream_plan.assignors.racks.optimize import enabled, optimize_active, optimize_standby
+from kstream_plan.assignors.racks.network import NOBODY, TaskNetwork, assign_all
+from kstream_plan.assignors.racks.optimize import optimize_active, optimize_standby
 from kstream_plan.errors import ConfigError
 from kstream_plan.model import Consumer, Group, Instance, Partition, Task, TaskId
 from kstream_plan.model.settings import AssignmentConfig
@@ -192,7 +192,7 @@ def test_standbys_swap_between_racks_only_and_where_they_may() -> None:
     [("ab", "a b", True), (["a", None], "a b", False), (["a", ""], "a b", False), ("ab", "a", True)],
 )
 def test_every_instance_needs_a_rack(instance_racks: str, task_racks: str, is_enabled: bool) -> None:
-    assert enabled(_group(instance_racks, task_racks), MIN_TRAFFIC) is is_enabled
+    assert is_rack_aware(_group(instance_racks, task_racks), MIN_TRAFFIC) is is_enabled
 
 
 @pytest.mark.parametrize("racks", [None, (), ("a", None), ("a", "")])
@@ -201,13 +201,13 @@ def test_every_replica_needs_a_rack(racks: tuple[str | None, ...] | None) -> Non
     first, second = group.tasks
     no_source = replace(first, source_partitions=(Partition("source", 0, racks),))
     no_changelog = replace(first, changelog_partitions=(Partition("changelog", 0, racks),))
-    assert not enabled(Group.of("orders", [no_source, second], list(group.instances)), MIN_TRAFFIC)
-    assert enabled(Group.of("orders", [no_changelog, second], list(group.instances)), MIN_TRAFFIC)
-    assert not enabled(Group.of("orders", [no_changelog, second], list(group.instances)), with_standbys)
+    assert not is_rack_aware(Group.of("orders", [no_source, second], list(group.instances)), MIN_TRAFFIC)
+    assert is_rack_aware(Group.of("orders", [no_changelog, second], list(group.instances)), MIN_TRAFFIC)
+    assert not is_rack_aware(Group.of("orders", [no_changelog, second], list(group.instances)), with_standbys)
 
 
 def test_it_is_off_by_default_and_without_partitions() -> None:
     group = _group("ab", "a b")
     bare = [replace(task, source_partitions=()) for task in group.tasks]
-    assert not enabled(group, AssignmentConfig())
-    assert not enabled(Group.of("orders", bare, list(group.instances)), MIN_TRAFFIC)
+    assert not is_rack_aware(group, AssignmentConfig())
+    assert not is_rack_aware(Group.of("orders", bare, list(group.instances)), MIN_TRAFFIC)

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.assignors.threads import consumer_split
-from kstream_plan.assignors.threads.consumer_split import split_over_consumers
-from kstream_plan.assignors.threads.stateless_split import dealt_to_threads
+from kstream_plan.assignors import threads
+from kstream_plan.assignors.threads import dealt_to_threads, split_over_consumers
 from kstream_plan.model import LATEST, UNKNOWN, Consumer, Group, Holding, Holdings, Instance, Task, TaskId, no_owners
 from tests.helpers import kafka_cases, strategies
 from tests.helpers.engine_modes import engine_module
@@ -27,7 +26,7 @@ def mode(request: pytest.FixtureRequest) -> Iterator[None]:
     """Both modes of the engine."""
     with pytest.MonkeyPatch.context() as patched:
         module = engine_module("thread_assignment", request.param)
-        patched.setattr(consumer_split, "ThreadAssignment", module.ThreadAssignment)
+        patched.setattr(threads, "ThreadAssignment", module.ThreadAssignment)
         yield
 
 

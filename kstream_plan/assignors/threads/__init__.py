@@ -1,1 +1,0 @@
-"""The split of an instance's tasks over its consumers."""
