@@ -110,8 +110,7 @@ class GroupState:
 
     def copies_of(self, tasks: Sequence[int]) -> Sequence[tuple[Copy, ...]]:
         """Return the copies of each of these tasks."""
-        copies = self.copies
-        return copies.of(tasks) if isinstance(copies, SharedSequence) else list(map(copies.__getitem__, tasks))
+        return SharedSequence.of(self.copies).at(tasks)
 
     def changed_since(self, earlier_state: GroupState) -> Sequence[int]:
         """Return the tasks, sorted, that had other copies in ``earlier_state``; at once if this state followed from it.
@@ -127,9 +126,7 @@ class GroupState:
                 tasks = sorted({*changed_first, *changed_tasks})
                 pairs = zip(tasks, earlier_state.copies_of(tasks), self.copies_of(tasks), strict=True)
                 return [task for task, old, new in pairs if old is not new]
-        if isinstance(self.copies, SharedSequence) and isinstance(earlier_state.copies, SharedSequence):
-            return self.copies.unlike(earlier_state.copies)
-        return list(compress(range(len(self.copies)), map(is_not, earlier_state.copies, self.copies)))
+        return SharedSequence.of(self.copies).unlike(SharedSequence.of(earlier_state.copies))
 
     def _followed_from(self) -> tuple[GroupState | None, Sequence[int]]:
         """Return the state that this one followed from, if it is still known, and the tasks of which copies changed."""
@@ -172,8 +169,7 @@ class GroupState:
 
     def with_copies(self, copies: Mapping[int, tuple[Copy, ...]]) -> GroupState:
         """Return the same group with other copies of some tasks, held by the same consumers."""
-        old_copies = self.copies if isinstance(self.copies, SharedSequence) else SharedSequence(self.copies)
-        new_state = replace(self, copies=old_copies.replaced(copies))
+        new_state = replace(self, copies=SharedSequence.of(self.copies).replaced(copies))
         vars(new_state)["unsettled"] = self._unsettled_after(copies)
         return new_state
 
@@ -187,10 +183,8 @@ class GroupState:
         leader: int,
     ) -> GroupState:
         """Return the state for other members; ``copies`` has every task of which a holder or a copy changed."""
-        old_copies = self.copies if isinstance(self.copies, SharedSequence) else SharedSequence(self.copies)
-        new_state = replace(
-            self, group=group, holdings=holdings, copies=old_copies.replaced(copies), revoked=revoked, leader=leader
-        )
+        new_copies = SharedSequence.of(self.copies).replaced(copies)
+        new_state = replace(self, group=group, holdings=holdings, copies=new_copies, revoked=revoked, leader=leader)
         cached = vars(self)
         if "unsettled" in cached:
             changed_tasks = {task for task in copies if group.stateful_flags[task]}
@@ -209,10 +203,9 @@ class GroupState:
         waiting: Mapping[int, int],
     ) -> GroupState:
         """Return the state one generation later; ``copies`` has every task of which a holder or a copy changed."""
-        old_copies = self.copies if isinstance(self.copies, SharedSequence) else SharedSequence(self.copies)
-        tasks = sorted(copies)
+        old_copies, tasks = SharedSequence.of(self.copies), sorted(copies)
         changed_tasks = [
-            task for task, of_task in zip(tasks, old_copies.of(tasks), strict=True) if copies[task] is not of_task
+            task for task, of_task in zip(tasks, old_copies.at(tasks), strict=True) if copies[task] is not of_task
         ]
         new_state = replace(
             self,
@@ -258,6 +251,11 @@ class SharedSequence(Sequence[T_co]):
     def __init__(self, items: Iterable[T_co] = ()) -> None:
         self._pieces: tuple[tuple[T_co, ...], ...] = _in_pieces(tuple(items))
 
+    @classmethod
+    def of(cls, items: Sequence[T_co]) -> SharedSequence[T_co]:
+        """Return the items in pieces, unless they are already."""
+        return items if isinstance(items, SharedSequence) else cls(items)
+
     def replaced(self, items: Mapping[int, T_co]) -> SharedSequence[T_co]:
         """Return the sequence with these items, by index, in the place of those that are there."""
         pieces = list(self._pieces)
@@ -272,7 +270,7 @@ class SharedSequence(Sequence[T_co]):
             pieces[number] = tuple(draft)
         return _made_of(tuple(pieces))
 
-    def of(self, indices: Iterable[int]) -> list[T_co]:
+    def at(self, indices: Iterable[int]) -> list[T_co]:
         """Return the items at these indices, none of them negative."""
         pieces = self._pieces
         return [pieces[index >> _SHIFT][index & _WITHIN] for index in indices]
