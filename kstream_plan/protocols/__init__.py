@@ -1,6 +1,11 @@
 """Rebalance protocols: how a group gets from what it holds to what was decided. One line each in ``PROTOCOLS``.
 
-What members then hold: ``engine.decision``.
+Source: page ``rules``, "One cooperative rebalance". What members then hold: ``engine.decision``.
+
+Under the cooperative protocol (KIP-429) an active task is handed over only after its owner has revoked it. Whoever
+gives it up before it joins owns nothing then, so that one generation moves it; no follow-up comes for that. The price
+is that all its tasks stand still at every rebalance, moved or not. What it reports is the same either way: a suspended
+task is as caught up as a running one.
 """
 
 from __future__ import annotations
@@ -11,8 +16,7 @@ from types import MappingProxyType
 
 from kstream_plan.model import Group
 from kstream_plan.model.releases import NO_COPY_NO_TEMPORARY
-from kstream_plan.protocols import stopping
-from kstream_plan.protocols.transition import Transition
+from kstream_plan.protocols.transition import COOPERATIVE, Transition
 
 __all__ = ["PROTOCOLS", "Protocol", "Transition", "gives_up"]
 
@@ -32,12 +36,33 @@ class Protocol:
         return replace(self, any_temporary=not NO_COPY_NO_TEMPORARY.is_in(release))
 
 
+def _no_consumers(_group: Group) -> frozenset[int]:
+    """Return the consumers that do under the cooperative protocol."""
+    return frozenset()
+
+
+def _all_consumers(group: Group) -> frozenset[int]:
+    """Return the consumers that do under the protocol before KIP-429."""
+    return frozenset(range(len(group.consumer_ids)))
+
+
+def _eager_consumers(group: Group) -> frozenset[int]:
+    """Return the consumers that do in the second of the two rolling bounces of an upgrade (KIP-429).
+
+    These are the ones that list anything else beside or instead of ``cooperative``: a consumer does what every protocol
+    it lists allows. The others' tasks are withheld until they have revoked them; then all join again, and the eager
+    ones stop once more.
+    """
+    consumers = (consumer for instance in group.instances for consumer in instance.consumers)
+    return frozenset(index for index, consumer in enumerate(consumers) if {*consumer.protocols} - {COOPERATIVE})
+
+
 #: Every protocol by its name on the command line.
 PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
     {
-        "cooperative": Protocol(stopping.none),
-        "eager": Protocol(stopping.all_consumers),
-        "mixed": Protocol(stopping.eager_consumers),
+        "cooperative": Protocol(_no_consumers),
+        "eager": Protocol(_all_consumers),
+        "mixed": Protocol(_eager_consumers),
     }
 )
 
