@@ -17,13 +17,12 @@ from kstream_plan.model.scenario import Leave, Scenario
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Outage, Pauses, Plan, Role
-from kstream_plan.plans.holdings_log import HoldingsLog
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.plans.invariants.plan_view import made_of_steps
 from kstream_plan.plans.loads import running
 from kstream_plan.plans.pauses import pauses_of
 from kstream_plan.plans.rebalance_events import events
-from kstream_plan.plans.replay import Outcome
+from kstream_plan.plans.replay import HoldingsLog, Outcome
 from kstream_plan.plans.simulated import event_outcomes
 from kstream_plan.render.answers import to_markdown as markdown
 from kstream_plan.render.answers import to_table as table

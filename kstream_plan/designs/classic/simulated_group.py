@@ -46,8 +46,7 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import Balance
 from kstream_plan.plans.balance import RunningBalance
 from kstream_plan.plans.design import Interval
-from kstream_plan.plans.holdings_log import HoldingsLog
-from kstream_plan.plans.replay import Outcome
+from kstream_plan.plans.replay import HoldingsLog, Outcome
 from kstream_plan.plans.restoring import Paces
 from kstream_plan.plans.round_steps import RoundSteps
 from kstream_plan.plans.step_rows import CODES, NO_LAG, Rows, StepMaker, row_type
