@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from kstream_plan.model import Group
+from kstream_plan.model import Group, Holdings, Owners
 from kstream_plan.model.releases import NO_COPY_NO_TEMPORARY
-from kstream_plan.protocols.transition import COOPERATIVE, Transition
 
-__all__ = ["PROTOCOLS", "Protocol", "Transition", "gives_up"]
+EAGER = "eager"
+COOPERATIVE = "cooperative"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +37,17 @@ class Protocol:
 
 
 def _no_consumers(_group: Group) -> frozenset[int]:
-    """Return the consumers that do under the cooperative protocol."""
+    """Return who gives up everything under the cooperative protocol: no consumer."""
     return frozenset()
 
 
 def _all_consumers(group: Group) -> frozenset[int]:
-    """Return the consumers that do under the protocol before KIP-429."""
+    """Return who gives up everything under the protocol before KIP-429: every consumer."""
     return frozenset(range(len(group.consumer_ids)))
 
 
 def _eager_consumers(group: Group) -> frozenset[int]:
-    """Return the consumers that do in the second of the two rolling bounces of an upgrade (KIP-429).
+    """Return who gives up everything in the second of the two rolling bounces of an upgrade (KIP-429).
 
     These are the ones that list anything else beside or instead of ``cooperative``: a consumer does what every protocol
     it lists allows. The others' tasks are withheld until they have revoked them; then all join again, and the eager
@@ -74,3 +74,35 @@ def gives_up(group: Group, protocol: str) -> frozenset[int]:
         KeyError: no such protocol.
     """
     return PROTOCOLS[protocol].gives_up(group)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transition:
+    """What the members hold after one rebalance, by consumer index.
+
+    ``previous_holdings`` are those before, ``decided_holdings`` those that the assignor decided. A follow-up rebalance
+    comes at once if and only if something is revoked or withheld (``follow_up``). ``revoking_consumers`` give up an
+    active task, from ``waiting_consumers`` one is withheld; both rejoin at once (``disturbed``), the others hear of the
+    follow-up by heartbeat.
+    """
+
+    previous_holdings: Holdings
+    decided_holdings: Holdings
+    holdings: Holdings
+    revoking_consumers: frozenset[int] = frozenset()
+    waiting_consumers: frozenset[int] = frozenset()
+
+    @property
+    def owners(self) -> tuple[Owners, Owners, Owners]:
+        """The owners of each stateless task: before, as decided, and after."""
+        return self.previous_holdings.owners, self.decided_holdings.owners, self.holdings.owners
+
+    @property
+    def follow_up(self) -> bool:
+        """Whether the next rebalance comes at once; it does, too, where a task is revoked for an unknown consumer."""
+        return bool(self.waiting_consumers or self.revoking_consumers)
+
+    @property
+    def disturbed(self) -> frozenset[int]:
+        """The consumers with a reason of their own to rejoin at once."""
+        return self.revoking_consumers | self.waiting_consumers

@@ -80,8 +80,8 @@ class Runner(AbstractContextManager["Runner"]):
         if runs and not any(batches) and self._runs_in_vain:
             self._end()  # it would be in the way
         rest = [run for run, batch in zip(runs, batches, strict=True) if batch is None]
-        alone = self._workers < 2 or len(rest) < 2
-        outcomes = iter([*(map(call, rest) if alone else self.run_each(partial(_one_of, tuple(rest)), len(rest)))])
+        runs_here = self._workers < 2 or len(rest) < 2
+        outcomes = iter([*(map(call, rest) if runs_here else self.run_each(partial(_one_of, tuple(rest)), len(rest)))])
         return [
             next(outcomes) if batch is None else batch.shared_runs.outcome(batch.runs.index(run))
             for run, batch in zip(runs, batches, strict=True)

@@ -45,8 +45,7 @@ from kstream_plan.plans import (
 from kstream_plan.plans.design import Ahead, Conclusion, Coordinator, Interval, NextRebalance, Rebalance
 from kstream_plan.plans.membership import MembershipChange
 from kstream_plan.plans.step_rows import StepMaker
-from kstream_plan.protocols import Protocol
-from kstream_plan.protocols.transition import Transition
+from kstream_plan.protocols import Protocol, Transition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,8 +51,7 @@ from kstream_plan.plans.restoring import Paces
 from kstream_plan.plans.round_steps import RoundSteps
 from kstream_plan.plans.step_rows import CODES, NO_LAG, Rows, StepMaker, row_type
 from kstream_plan.plans.steps import ReasonCode
-from kstream_plan.protocols import Protocol
-from kstream_plan.protocols.transition import Transition
+from kstream_plan.protocols import Protocol, Transition
 
 T = TypeVar("T")
 
