@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import starmap
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -278,7 +279,7 @@ class Group:
     @cached_property
     def table_hashes(self) -> tuple[int, ...]:
         """Task index → the hash that places its id in a Java hash table, which decides ties."""
-        return tuple(hash_in_table(*task.task_id) for task in self.tasks)
+        return tuple(starmap(hash_in_table, (task.task_id for task in self.tasks)))
 
     @cached_property
     def subtopologies(self) -> tuple[str, ...]:
