@@ -290,8 +290,15 @@ def split_stateless(
     else:
         touched, owners = _touched(group, instances, loads, previous), previous.consumers
     if touched and len(instances):
-        owners = owners.copy()
-        _split(group, instances, loads, touched, owners)
+        owners, by_instance = owners.copy(), instances.argsort(kind="stable")
+        assignment = thread_assignment(group, NEWEST)
+        ends = np.bincount(instances, minlength=len(group.instances)).cumsum().tolist()
+        for instance in touched:
+            mine = by_instance[ends[instance - 1] if instance else 0 : ends[instance]]
+            if len(mine):
+                tasks, consumers = [*map(group.stateless.__getitem__, mine.tolist())], group.consumers_of[instance]
+                load = loads[consumers.start : consumers.stop].tolist()
+                owners[mine] = consumers.start + np.array(dealt_to_threads(assignment, tasks, load))
     return Shares(instances, owners, loads)
 
 
@@ -315,30 +322,12 @@ def _touched(group: Group, instances: Owners, loads: Numbers, previous: Shares) 
     return touched.union(instances[is_moved].tolist(), previous.instances[is_moved].tolist())
 
 
-def _split(group: Group, instances: Owners, loads: Numbers, touched: set[int], owners: Owners) -> None:
-    """Write the owners of the stateless tasks that were given to the touched instances."""
-    by_instance = instances.argsort(kind="stable")
-    ends = np.bincount(instances, minlength=len(group.instances)).cumsum().tolist()
-    for instance in touched:
-        mine = by_instance[ends[instance - 1] if instance else 0 : ends[instance]]
-        if not len(mine):
-            continue
-        consumers = group.consumers_of[instance]
-        owners[mine] = consumers.start + np.array(
-            dealt_to_threads(group, mine, loads[consumers.start : consumers.stop].tolist())
-        )
+def dealt_to_threads(assignment: ThreadAssignment, tasks: list[int], load: Sequence[int]) -> list[int]:
+    """Return which of an instance's consumers gets each of its stateless tasks (sorted).
 
-
-def dealt_to_threads(group: Group, places: Owners, load: Sequence[int]) -> list[int]:
-    """Return which of an instance's consumers gets each of its stateless tasks.
-
-    Args:
-        group: who takes part.
-        places: the tasks, by their places among the group's stateless ones, sorted.
-        load: what each of the consumers has of other tasks.
+    ``load`` is what each of the consumers has of other tasks.
     """
-    split = thread_assignment(group, NEWEST)
-    split.clear()
-    split.add_unreported([group.stateless[place] for place in places.tolist()])
-    split.deal(array("i", load), 0, len(load), True)
-    return split.takers()
+    assignment.clear()
+    assignment.add_unreported(tasks)
+    assignment.deal(array("i", load), 0, len(load), True)
+    return assignment.takers()

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kstream_plan.comparison.changes import Side
 from kstream_plan.model import Group, WorkId
-from kstream_plan.protocols.leader_view import leader_view
+from kstream_plan.protocols.member import leader_view
 
 
 class MemberView(NamedTuple):

@@ -1,4 +1,4 @@
-"""Designs: how one kind of group coordinates. A package each, and one line in :data:`DESIGNS`.
+"""Designs: how one kind of group coordinates. A file or a package each, and one line in :data:`DESIGNS`.
 
 Whoever plans looks a design up here and hands it to the planner: neither of the two knows the other.
 """
@@ -88,25 +88,25 @@ def _connect(_options: DesignOptions) -> Design:
 
 
 def _connect_eager(_options: DesignOptions) -> Design:
-    from kstream_plan.designs.connect_eager.design import ConnectEager  # noqa: PLC0415 - as above
+    from kstream_plan.designs.connect_eager import ConnectEager  # noqa: PLC0415 - as above
 
     return ConnectEager()
 
 
 def _connect_design_1(_options: DesignOptions) -> Design:
-    from kstream_plan.designs.connect_design_1.design import ConnectDesign1  # noqa: PLC0415 - as above
+    from kstream_plan.designs.connect_design_1 import ConnectDesign1  # noqa: PLC0415 - as above
 
     return ConnectDesign1()
 
 
 def _connect_design_2(options: DesignOptions) -> Design:
-    from kstream_plan.designs.connect_design_2.design import ConnectDesign2  # noqa: PLC0415 - as above
+    from kstream_plan.designs.connect_design_2 import ConnectDesign2  # noqa: PLC0415 - as above
 
     return ConnectDesign2(options.connect_delay_ms, options.connect_defer_join)
 
 
 def _connect_design_3(options: DesignOptions) -> Design:
-    from kstream_plan.designs.connect_design_3.design import ConnectDesign3  # noqa: PLC0415 - as above
+    from kstream_plan.designs.connect_design_3 import ConnectDesign3  # noqa: PLC0415 - as above
 
     return ConnectDesign3(options.connect_delay_ms, options.connect_step, options.connect_pause_ms)
 

@@ -6,7 +6,19 @@ integers and a tie is broken by comparing two of them.
 """
 
 from kstream_plan.model.decision import Assignment, FollowedTarget, KnownDecision, Movement, Movements, Target
-from kstream_plan.model.group import Consumer, Group, Instance, is_uuid, process_order
+from kstream_plan.model.group import (
+    Consumer,
+    Group,
+    Instance,
+    ItemName,
+    Partition,
+    Task,
+    TaskId,
+    WorkId,
+    is_uuid,
+    process_order,
+    work_id,
+)
 from kstream_plan.model.holding import (
     NOBODY,
     Holding,
@@ -23,7 +35,6 @@ from kstream_plan.model.holding import (
 from kstream_plan.model.note import Note
 from kstream_plan.model.snapshot import Rates, Snapshot
 from kstream_plan.model.state import LATEST, UNKNOWN, Copy, GroupState, whole_sum
-from kstream_plan.model.tasks import ItemName, Partition, Task, TaskId, WorkId, work_id
 
 __all__ = [
     "LATEST",

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
+from kstream_plan.model.group import ItemName, Task
 from kstream_plan.model.java_hash import java_string_key
-from kstream_plan.model.tasks import ItemName, Task
 
 #: Connect's own settings by their names in a snapshot, with ``_`` for ``.``: the field of ``AssignmentConfig``, its
 #: default, and the lowest and the highest value that workers take.

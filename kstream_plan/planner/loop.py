@@ -15,7 +15,7 @@ from kstream_plan.model import Group, GroupState, Holding, Holdings, Note, Rates
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import Cleaning
 from kstream_plan.planner.external_events import ExternalEvents
-from kstream_plan.planner.restore_totals import RestoreTotals
+from kstream_plan.planner.restores import RestoreTotals
 from kstream_plan.planner.roster import Roster
 from kstream_plan.plans import Balance, Phase, Round, Step, Trigger, Verdict
 from kstream_plan.plans.balance import RunningBalance

@@ -27,7 +27,7 @@ from kstream_plan.planner.digest import input_digest
 from kstream_plan.planner.end_of_plan import end_of
 from kstream_plan.planner.loop import OnRound, RunResult
 from kstream_plan.planner.plan_request import PlanRequest, held_at_first
-from kstream_plan.planner.restores_below_lag import restores_below_lag, restoring_starts
+from kstream_plan.planner.restores import restores_below_lag, restoring_starts
 from kstream_plan.planner.roster import Roster
 from kstream_plan.planner.summarize import least_moves, still_configured, summarize
 from kstream_plan.planner.tag_spread import tags_not_spread

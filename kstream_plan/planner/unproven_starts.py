@@ -13,7 +13,7 @@ from kstream_plan.model.ranking import reported_lag
 from kstream_plan.model.scenario import Burst, ProduceRate, RestoreRate
 from kstream_plan.planner.external_events import ExternalEvents
 from kstream_plan.planner.membership_timeline import MembershipTimeline, PaceChange
-from kstream_plan.planner.restores_below_lag import NOTABLE_MS
+from kstream_plan.planner.restores import NOTABLE_MS
 from kstream_plan.plans import (
     FigureRange,
     MemberJoined,

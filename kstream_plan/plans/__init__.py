@@ -8,8 +8,8 @@ it.
 
 from kstream_plan.plans.pauses import Pauses
 from kstream_plan.plans.plan import Plan, RunSoFar
+from kstream_plan.plans.round_steps import Places, StatelessChanges, StatelessSteps
 from kstream_plan.plans.rounds import Balance, MemberUpdate, Phase, Round, Trigger, probes_after_ms
-from kstream_plan.plans.stateless_steps import Places, StatelessChanges, StatelessSteps
 from kstream_plan.plans.steps import (
     Demote,
     Drop,

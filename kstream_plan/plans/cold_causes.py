@@ -15,8 +15,8 @@ from kstream_plan.plans.longest_pause import most_restoring_first
 from kstream_plan.plans.note_codes import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP
 from kstream_plan.plans.plan import READY_AT_FOLLOW_UP, Plan
 from kstream_plan.plans.rebalance_events import RebalanceEvent
+from kstream_plan.plans.restore_times import cold_starts_of
 from kstream_plan.plans.simulated import Draws, more_may_follow, range_of
-from kstream_plan.plans.timeline import cold_starts_of
 
 #: What makes tasks start cold that are likely to start warm, by what warns of it.
 _COLD_IF = {

@@ -31,8 +31,8 @@ from kstream_plan.model.starting_state import Cleaning
 from kstream_plan.model.streams_group import GROUP_SETTINGS
 from kstream_plan.plans.membership import MembershipChange, taken_in
 from kstream_plan.plans.restoring import Span
+from kstream_plan.plans.round_steps import StatelessChanges
 from kstream_plan.plans.rounds import Balance, Phase, Round, Trigger
-from kstream_plan.plans.stateless_steps import StatelessChanges
 from kstream_plan.plans.steps import Step
 from kstream_plan.plans.summary import DurationIs, LowerBounds
 from kstream_plan.plans.verdict import Verdict

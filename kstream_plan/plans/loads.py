@@ -73,7 +73,12 @@ def at_the_end(plan: Plan) -> Iterator[tuple[str, int]]:
 
 def after_each_round(plan: Plan) -> Iterator[tuple[int, ...]]:
     """Yield how much every instance runs after each round of the plan."""
-    return running(plan) if plan.group.stateful else (rnd.balance.active for rnd in plan.rounds)
+    if not plan.group.stateful:
+        yield from (rnd.balance.active for rnd in plan.rounds)
+        return
+    active_tasks = _ActiveTasks(plan)
+    for batch in in_batches([rnd.steps.rows for rnd in plan.rounds]):
+        yield from active_tasks.counts_by_round(*batch)
 
 
 def after_all(plan: Plan) -> tuple[int, ...]:
@@ -166,13 +171,6 @@ def tasks_of_connectors(plan: Plan) -> dict[tuple[str, str], int]:
         items = [str(group.tasks[task].task_id) for task in holding.active]
         counts.update((name.rpartition("-")[0], process_id) for name in items if not is_connector(name))
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
-
-
-def running(plan: Plan) -> Iterator[tuple[int, ...]]:
-    """Yield after each round how many stateful tasks every instance runs."""
-    active_tasks = _ActiveTasks(plan)
-    for batch in in_batches([rnd.steps.rows for rnd in plan.rounds]):
-        yield from active_tasks.counts_by_round(*batch)
 
 
 class _ActiveTasks:

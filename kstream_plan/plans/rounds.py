@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kstream_plan.model import FollowedTarget, Holding, WorkId
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.plans.round_steps import RoundSteps
-from kstream_plan.plans.stateless_steps import StatelessChanges
+from kstream_plan.plans.round_steps import RoundSteps, StatelessChanges
 from kstream_plan.plans.steps import MemberJoined, MemberLeft, NobodyRuns, ReasonCode
 
 if TYPE_CHECKING:

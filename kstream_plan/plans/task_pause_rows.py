@@ -7,7 +7,7 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from kstream_plan.plans.stateless_steps import Places
+from kstream_plan.plans.round_steps import Places
 from kstream_plan.plans.step_rows import (
     ACTIVE,
     CODES,

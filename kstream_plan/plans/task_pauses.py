@@ -10,9 +10,8 @@ from kstream_plan.model import Group, Holding, Holdings, ItemName, Owners, WorkI
 from kstream_plan.model.holding_changes import held_by_several
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.replay import replay
-from kstream_plan.plans.round_steps import RoundSteps
+from kstream_plan.plans.round_steps import Places, RoundSteps, StatelessChanges
 from kstream_plan.plans.rounds import Round, Trigger
-from kstream_plan.plans.stateless_steps import Places, StatelessChanges
 from kstream_plan.plans.step_rows import MEMBER_LEFT, REVOKE, Rows
 from kstream_plan.plans.steps import InstanceLeaving, InstanceStays, MemberLeft, OfNoSingleTask, StopLearned
 from kstream_plan.plans.task_pause_rows import IDLE, RUNNING, PausesTogether, PauseTracker, take_started, type_of_times

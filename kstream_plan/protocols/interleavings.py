@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Generic, NamedTuple, TypeVar
 
-from kstream_plan.protocols.leader_view import leader_view
-from kstream_plan.protocols.member import JoinTrigger, T, before_joining, on_assignment
+from kstream_plan.protocols.member import JoinTrigger, T, before_joining, leader_view, on_assignment
 
 S = TypeVar("S")
 

@@ -1,4 +1,4 @@
-"""What one member does around a rebalance (KIP-429): what it gives up before it joins, and how it follows the reply.
+"""What members do around a rebalance (KIP-429), before they join and after the reply, and the leader's view of it.
 
 Source: page ``rules``, "One cooperative rebalance".
 
@@ -7,7 +7,7 @@ Sets hold tasks in any form, all of them in the same.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from enum import StrEnum
 from typing import Generic, NamedTuple, TypeVar
 
@@ -68,3 +68,50 @@ def before_joining(
 def on_assignment(owned: frozenset[T], assignment: frozenset[T]) -> Reply[T]:
     """Return what a member that claimed ``owned`` starts and stops once it gets ``assignment``."""
     return Reply(added_tasks=assignment - owned, revoked_tasks=owned - assignment)
+
+
+class LeaderView(NamedTuple, Generic[T]):
+    """The three sets, each member's assignment, and its callbacks.
+
+    ``maybe_revoking`` are owned and assigned, ``ready_to_migrate`` assigned and without owner, ``unknown_but_owned``
+    owned and not assigned. ``withheld_tasks`` are those of the first whose owner changes: left out of the new owner's
+    assignment. ``assignments`` are by member; if any task is withheld, the whole group joins again (``rejoin``).
+    """
+
+    maybe_revoking: frozenset[T]
+    ready_to_migrate: frozenset[T]
+    unknown_but_owned: frozenset[T]
+    withheld_tasks: frozenset[T]
+    assignments: tuple[frozenset[T], ...]
+    replies: tuple[Reply[T], ...]
+
+    @property
+    def rejoin(self) -> bool:
+        """Whether all members are told to join again at once."""
+        return bool(self.withheld_tasks)
+
+
+def leader_view(owned: Sequence[frozenset[T]], decided_tasks: Sequence[frozenset[T]]) -> LeaderView[T]:
+    """Return the leader's view of a decision.
+
+    Args:
+        owned: what each member claims to own; an eager one claims nothing.
+        decided_tasks: what the assignor decided for each.
+    """
+    owner = {task: member for member, tasks in enumerate(owned) for task in tasks}
+    assigned_tasks = frozenset(task for tasks in decided_tasks for task in tasks)
+    withheld_tasks = frozenset(
+        task for member, tasks in enumerate(decided_tasks) for task in tasks if owner.get(task, member) != member
+    )
+    unknown = frozenset(owner) - assigned_tasks
+    assignments = tuple(
+        (tasks - withheld_tasks) | (claimed & unknown) for tasks, claimed in zip(decided_tasks, owned, strict=True)
+    )
+    return LeaderView(
+        maybe_revoking=assigned_tasks & owner.keys(),
+        ready_to_migrate=assigned_tasks - owner.keys(),
+        unknown_but_owned=unknown,
+        withheld_tasks=withheld_tasks,
+        assignments=assignments,
+        replies=tuple(map(on_assignment, owned, assignments)),
+    )

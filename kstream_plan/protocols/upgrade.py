@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from kstream_plan.model import Consumer, Group, GroupState, Instance, Note, WorkId
 from kstream_plan.model.note import Remarks, name_list
-from kstream_plan.protocols import gives_up
+from kstream_plan.protocols import COOPERATIVE, EAGER, gives_up
 from kstream_plan.protocols.interleavings import Interleaved, double_ownership
-from kstream_plan.protocols.transition import COOPERATIVE, EAGER
 
 #: How ids begin that clients give themselves which are not Java's: they never run both protocols in one group.
 _NOT_JAVA = ("rdkafka", "sarama", "kafka-python", "aiokafka", "kafkajs")

@@ -20,17 +20,9 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import Draws
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import Standard, Status
-from kstream_plan.simulation.draws import (
-    Outcome,
-    at_once,
-    draws,
-    shown_draw,
-    summarize_draws,
-    usual_draws,
-    worth_sharing,
-)
+from kstream_plan.simulation.draws import Outcome, draws, shown_draw, summarize_draws, usual_draws
 from kstream_plan.simulation.one_plan import plan_checked
-from kstream_plan.simulation.processes import in_processes
+from kstream_plan.simulation.processes import at_once, in_processes, worth_sharing
 from kstream_plan.simulation.random_ids import is_random, with_random_ids
 from kstream_plan.simulation.simulate import simulate
 

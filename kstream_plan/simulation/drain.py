@@ -18,7 +18,7 @@ from kstream_plan.model.times import format_time
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.planner.ranges import VariantRun, noticed_otherwise
-from kstream_plan.planner.restores_below_lag import NOTABLE_MS
+from kstream_plan.planner.restores import NOTABLE_MS
 from kstream_plan.plans import HandOver, MemberLeft, Place, Plan, Promote
 from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, UnprovenStart
 from kstream_plan.plans.note_codes import LEFT_OVER_CLEANUP

@@ -21,8 +21,8 @@ from kstream_plan.plans.pauses import Stops, stops_of
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED
 from kstream_plan.plans.simulated import Draws, Figures, Range, ends_of, figures_of
 from kstream_plan.policy.rules.over_draws import measure_rules, worst
-from kstream_plan.simulation import processes
 from kstream_plan.simulation.one_plan import design_of
+from kstream_plan.simulation.processes import work_of_one_ms
 from kstream_plan.simulation.random_ids import with_random_ids
 
 #: draws done, draws in all
@@ -35,10 +35,6 @@ _WORTH = 2_000
 _A_FEW, _WORTH_A_FEW_MS = 5, 5_000
 #: With this many stateless tasks a round takes about twice as long as without.
 _DEALT_OUT = 600
-#: Fewer changes of owner than this are simulated sooner than other processes are started.
-_ALONE = 2_000
-#: If one simulation takes longer than that, other processes simulate other outcomes at the same time.
-_WORTH_SHARING_MS = 4_000
 
 
 class Outcome(NamedTuple):
@@ -76,27 +72,6 @@ def is_quick(snapshot: Snapshot, options: PlanOptions) -> bool:
     group = snapshot.state.group
     work_ms = work_of_one_ms(group, snapshot.config) * (1 + len(group.stateless) / _DEALT_OUT)
     return work_ms <= _WORTH_A_FEW_MS and design_of(snapshot, options).is_quick
-
-
-def work_of_one_ms(group: Group, config: AssignmentConfig) -> float:
-    """Return about how long one draw takes on one core: by its size alone, so that no result depends on the machine.
-
-    The number of rounds grows with the copies that move. With standbys, each movement depends on all those before it,
-    so that what a round changes grows with the tasks: a simulation of 3,000 with one each takes 2 s with a compiled
-    engine, ten times as long without.
-    """
-    stateful_tasks, standbys = len(group.stateful), config.num_standby_replicas
-    copies = stateful_tasks * (1 + standbys)
-    return 5 + copies * (1.2 + 0.0007 * standbys * stateful_tasks)
-
-
-def at_once(group: Group, config: AssignmentConfig, workers: int, number: int = 1) -> processes.Runner:
-    """Return the runner of simulations for a group of this size and a number of draws.
-
-    It has so many processes if one simulation takes seconds, or all draws take longer than to start other processes.
-    """
-    is_worth = work_of_one_ms(group, config) > _WORTH_SHARING_MS or (number > 1 and worth_sharing(group, number))
-    return processes.Runner(workers if is_worth else 1)
 
 
 def draws(
@@ -180,11 +155,6 @@ def _outcome_of(plan: Plan, measures: Mapping[str, int | None]) -> Outcome:
     figures = figures_of(plan)
     ends, stops = ends_of(plan, figures), stops_of(plan)
     return Outcome(plan.verdict.kind == "settled", figures, *ends, measures, stops, plan.summary, plan.warnings)
-
-
-def worth_sharing(group: Group, number: int) -> bool:
-    """Tell whether so many simulations of a group take longer than to start other processes."""
-    return number * len(group.stateful) > _ALONE
 
 
 def summarize_draws(outcomes: Sequence[Outcome]) -> Draws:

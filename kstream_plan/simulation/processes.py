@@ -1,4 +1,4 @@
-"""Independent simulations, in several processes at once."""
+"""Independent simulations, in several processes at once, and whether that is worth while."""
 
 from __future__ import annotations
 
@@ -20,7 +20,14 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from kstream_plan.model import Group
+from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.snapshots.spark.signals import signals_afterwards
+
+#: Fewer changes of owner than this are simulated sooner than other processes are started.
+_ALONE = 2_000
+#: If one simulation takes longer than that, other processes simulate other outcomes at the same time.
+_WORTH_SHARING_MS = 4_000
 
 _Result = TypeVar("_Result")
 
@@ -73,8 +80,8 @@ class Runner(AbstractContextManager["Runner"]):
         if runs and not any(batches) and self._runs_in_vain:
             self._end()  # it would be in the way
         rest = [run for run, batch in zip(runs, batches, strict=True) if batch is None]
-        alone = self._workers < 2 or len(rest) < 2
-        outcomes = iter([*(map(call, rest) if alone else self.run_each(partial(_one_of, tuple(rest)), len(rest)))])
+        runs_here = self._workers < 2 or len(rest) < 2
+        outcomes = iter([*(map(call, rest) if runs_here else self.run_each(partial(_one_of, tuple(rest)), len(rest)))])
         return [
             next(outcomes) if batch is None else batch.shared_runs.outcome(batch.runs.index(run))
             for run, batch in zip(runs, batches, strict=True)
@@ -269,3 +276,29 @@ def _outcome(future: Future[_Result] | None, run: Callable[[], _Result]) -> _Res
 
 def _one_of(runs: Sequence[Callable[[], _Result]], number: int) -> _Result:
     return runs[number]()
+
+
+def work_of_one_ms(group: Group, config: AssignmentConfig) -> float:
+    """Return about how long one draw takes on one core: by its size alone, so that no result depends on the machine.
+
+    The number of rounds grows with the copies that move. With standbys, each movement depends on all those before it,
+    so that what a round changes grows with the tasks: a simulation of 3,000 with one each takes 2 s with a compiled
+    engine, ten times as long without.
+    """
+    stateful_tasks, standbys = len(group.stateful), config.num_standby_replicas
+    copies = stateful_tasks * (1 + standbys)
+    return 5 + copies * (1.2 + 0.0007 * standbys * stateful_tasks)
+
+
+def at_once(group: Group, config: AssignmentConfig, workers: int, number: int = 1) -> Runner:
+    """Return the runner of simulations for a group of this size and a number of draws.
+
+    It has so many processes if one simulation takes seconds, or all draws take longer than to start other processes.
+    """
+    is_worth = work_of_one_ms(group, config) > _WORTH_SHARING_MS or (number > 1 and worth_sharing(group, number))
+    return Runner(workers if is_worth else 1)
+
+
+def worth_sharing(group: Group, number: int) -> bool:
+    """Tell whether so many simulations of a group take longer than to start other processes."""
+    return number * len(group.stateful) > _ALONE

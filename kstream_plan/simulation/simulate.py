@@ -18,7 +18,6 @@ from kstream_plan.plans.simulated import Simulation, event_outcomes
 from kstream_plan.simulation import what_ifs as trials
 from kstream_plan.simulation.draws import (
     OnDraw,
-    at_once,
     by_chance_ms,
     draws,
     is_quick,
@@ -26,10 +25,10 @@ from kstream_plan.simulation.draws import (
     shown_draw,
     summarize_draws,
     usual_draws,
-    work_of_one_ms,
 )
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.overlapping_restarts import outage_note
+from kstream_plan.simulation.processes import at_once, work_of_one_ms
 from kstream_plan.simulation.random_ids import is_random, with_random_ids
 
 #: If one simulation takes longer than that, few other settings are tried.

@@ -41,8 +41,8 @@ class _InObjects(ClassicCoordinator):
     draw: random.Random
     share: float
 
-    def _rebalance(self, *args: Any) -> ClassicRebalance:
-        rebalance = super()._rebalance(*args)
+    def rebalance(self, *args: Any) -> ClassicRebalance:
+        rebalance = super().rebalance(*args)
         if self._times_alone or self.draw.random() >= self.share:
             return rebalance
         return replace(

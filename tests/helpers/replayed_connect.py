@@ -12,7 +12,7 @@ from kstream_plan.designs.connect.frozen import freeze, thaw
 from kstream_plan.designs.connect.incremental import decide
 from kstream_plan.designs.connect.items import Items, assigned_wire, read_wire, revoked_wire
 from kstream_plan.designs.connect.laws import NEWEST, ConnectLaws, connect_laws_of
-from kstream_plan.designs.connect_eager.decision import EAGER, deal
+from kstream_plan.designs.connect_eager import EAGER, deal
 
 
 def difference(record: Mapping[str, Any], java: int, release: str | None = None) -> tuple[Any, Any] | None:

@@ -17,13 +17,12 @@ from kstream_plan.model.scenario import Leave, Scenario
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Outage, Pauses, Plan, Role
-from kstream_plan.plans.holdings_log import HoldingsLog
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.plans.invariants.plan_view import made_of_steps
-from kstream_plan.plans.loads import running
+from kstream_plan.plans.loads import after_each_round
 from kstream_plan.plans.pauses import pauses_of
 from kstream_plan.plans.rebalance_events import events
-from kstream_plan.plans.replay import Outcome
+from kstream_plan.plans.replay import HoldingsLog, Outcome
 from kstream_plan.plans.simulated import event_outcomes
 from kstream_plan.render.answers import to_markdown as markdown
 from kstream_plan.render.answers import to_table as table
@@ -66,7 +65,7 @@ def _compare(plan: Plan, rows: Plan, seed: int) -> None:
         assert (one.assigned, one.decided) == (other.assigned, other.decided)
         assert (len(other.steps), other.member_steps) == (len(one.steps), one.member_steps)
         assert other.balance == one.balance
-    assert list(running(rows)) == list(running(plan)) == counted(plan, Role.ACTIVE)
+    assert list(after_each_round(rows)) == list(after_each_round(plan)) == counted(plan, Role.ACTIVE)
     assert events(rows) == events(plan)
     scenario = Scenario(events=tuple(Leave(at_ms=rnd.at_ms, process_ids=("m1",)) for rnd in plan.rounds[::7]))
     assert event_outcomes(rows, scenario) == event_outcomes(plan, scenario)
@@ -146,6 +145,6 @@ def test_nobody_looks_at_more_than_the_last_round(monkeypatch: pytest.MonkeyPatc
         snapshot = replace(joined(seed), stores="persistent")
         rows = plan(snapshot, Classic("high-availability", "cooperative"))
         assert any(event.changes for event in events(rows))
-        assert any(any(loads) for loads in running(rows))
+        assert any(any(loads) for loads in after_each_round(rows))
         assert set(asked) == {0, len(rows.rounds) - 1}
         asked.clear()

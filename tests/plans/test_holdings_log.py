@@ -20,8 +20,7 @@ from kstream_plan.plans import (
     Step,
     Withhold,
 )
-from kstream_plan.plans.holdings_log import HoldingsLog
-from kstream_plan.plans.replay import Outcome, replay
+from kstream_plan.plans.replay import HoldingsLog, Outcome, replay
 from tests.helpers.in_rows import round_steps
 from tests.helpers.small_groups import group
 

@@ -24,10 +24,9 @@ from kstream_plan.model import (
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.roster import Roster
 from kstream_plan.plans import Plan, Round, Trigger
-from kstream_plan.plans.holdings_log import HoldingsLog
 from kstream_plan.plans.invariants import OF_ROUNDS, broken_invariants, changes
 from kstream_plan.plans.invariants.plan_view import made_of_steps
-from kstream_plan.plans.replay import Outcome, replay
+from kstream_plan.plans.replay import HoldingsLog, Outcome, replay
 from kstream_plan.plans.round_steps import RoundSteps
 from kstream_plan.plans.step_rows import (
     ACTIVE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kstream_plan.model import LATEST, Copy, GroupState, Holding, revoked_by
-from kstream_plan.protocols.transition import Transition
+from kstream_plan.protocols import Transition
 from tests.helpers.in_play import Rebalanced, decision
 from tests.helpers.small_groups import group, state
 

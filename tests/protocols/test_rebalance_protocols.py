@@ -15,8 +15,7 @@ from kstream_plan.plans import HandOver, Revoke, Trigger
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.protocols import PROTOCOLS, Protocol, gives_up
 from kstream_plan.protocols.interleavings import Action, double_ownership
-from kstream_plan.protocols.leader_view import leader_view
-from kstream_plan.protocols.member import JoinTrigger, before_joining, on_assignment
+from kstream_plan.protocols.member import JoinTrigger, before_joining, leader_view, on_assignment
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import plan_cases
 from tests.helpers.in_play import Rebalanced, decision

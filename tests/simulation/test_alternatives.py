@@ -17,7 +17,7 @@ from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.simulated import figures_of
 from kstream_plan.policy.findings import Standard
 from kstream_plan.render.pages.compare import compare_page
-from kstream_plan.simulation import draws
+from kstream_plan.simulation import processes
 from kstream_plan.simulation.alternatives import alternatives, saved_alternatives
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.scale_out import scale_out
@@ -66,7 +66,7 @@ def test_every_alternative_is_the_single_simulation_with_as_many_draws() -> None
 
 
 def test_any_number_of_processes_gives_the_same_alternatives(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(draws, "_ALONE", 0)
+    monkeypatch.setattr(processes, "_ALONE", 0)
     snapshot = before()
     play = partial(alternatives, snapshot, axes_of(GRID), scenario=scale_out(snapshot.state.group, add=2))
     assert play(number_of_draws=2, workers=2) == play(number_of_draws=2, workers=1)

@@ -182,7 +182,7 @@ def test_what_else_may_be_and_other_settings_are_the_same_by_any_number_of_proce
     assert alone.plan.summary.floor_ms is not None
     assert alone.plan.summary.ranges
     assert alone.what_ifs
-    monkeypatch.setattr(draws, "_WORTH_SHARING_MS", 0)
+    monkeypatch.setattr(processes, "_WORTH_SHARING_MS", 0)
     assert simulate(before, TWO_MORE, number_of_draws=1, workers=2) == alone
 
 

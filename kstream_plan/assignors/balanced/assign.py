@@ -37,14 +37,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kstream_plan.assignors.balanced.interim_holdings import (
+from kstream_plan.assignors.balanced.pending_moves import (
+    PendingMove,
     active_moves,
+    by_relief,
+    in_kafkas_order,
     movements,
+    probes_until_relieved,
     runs_now,
     standby_moves,
     standbys_now,
 )
-from kstream_plan.assignors.balanced.move_order import PendingMove, by_relief, in_kafkas_order, probes_until_relieved
 from kstream_plan.assignors.balanced.task_costs import Prospect, prospects, still_cheapest
 from kstream_plan.assignors.high_availability.target import owners, standby_instances
 from kstream_plan.assignors.laws import NEWEST, Laws

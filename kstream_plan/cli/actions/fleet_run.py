@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 
-#: Other cores have to take so much work (:func:`~kstream_plan.simulation.draws.work_of_one_ms`) over, or it is done
+#: Other cores have to take so much work (:func:`~kstream_plan.simulation.processes.work_of_one_ms`) over, or it is done
 #: sooner without Python workers, which have to start.
 WORTH_MS = 4_000
 #: What an application takes at least.

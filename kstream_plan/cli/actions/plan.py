@@ -19,8 +19,8 @@ from kstream_plan.plans.result import result_of
 from kstream_plan.render.pages.plan_sentences import left_sentence
 from kstream_plan.render.pages.ranks import ranks_page
 from kstream_plan.render.text.numbers import count
-from kstream_plan.simulation.draws import at_once, work_of_one_ms
 from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.simulation.processes import at_once, work_of_one_ms
 
 #: A plan that takes so long to simulate, and has so many probes to go, is announced before it is simulated.
 _LONG_MS, _MANY_PROBES = 5_000, 100

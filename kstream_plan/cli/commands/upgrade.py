@@ -24,7 +24,7 @@ from kstream_plan.model import Snapshot
 from kstream_plan.model.not_modelled import FOLLOWS_TARGET_FILES, LEAVES_ON_CLOSE, NEWER_UNREAD, NOT_MODELLED
 from kstream_plan.model.snapshot import Stores
 from kstream_plan.model.streams_group import BROKER_VERSIONS
-from kstream_plan.protocols.transition import COOPERATIVE
+from kstream_plan.protocols import COOPERATIVE
 from kstream_plan.protocols.upgrade import upgrade as find_upgrade
 from kstream_plan.render.answers import to_json
 from kstream_plan.render.pages.upgrade import upgrade_page

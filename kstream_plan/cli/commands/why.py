@@ -24,7 +24,7 @@ from kstream_plan.cli.progress import Report, show_progress
 from kstream_plan.documents.history import read_generations
 from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, SnapshotError, UsageError
 from kstream_plan.model import Snapshot, WorkId
-from kstream_plan.model.tasks import work_id
+from kstream_plan.model.group import work_id
 from kstream_plan.plans.why_answers import Why
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.why import why as explain

@@ -45,8 +45,7 @@ from kstream_plan.plans import (
 from kstream_plan.plans.design import Ahead, Conclusion, Coordinator, Interval, NextRebalance, Rebalance
 from kstream_plan.plans.membership import MembershipChange
 from kstream_plan.plans.step_rows import StepMaker
-from kstream_plan.protocols import Protocol
-from kstream_plan.protocols.transition import Transition
+from kstream_plan.protocols import Protocol, Transition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +108,7 @@ class ClassicCoordinator(Coordinator[ClassicRebalance]):
         known_decision = beginning.decision
         state_at_decision = replace(state, memory=None, generation=known_decision.generation - 1)
         self._begin(beginning)
-        rebalance = self._rebalance(
+        rebalance = self.rebalance(
             state_at_decision, state.at_ms, None, (), _assignment(state_at_decision, known_decision)
         )
         self._stateless = None  # whose decision it was is unknown
@@ -142,12 +141,58 @@ class ClassicCoordinator(Coordinator[ClassicRebalance]):
         )
         return replace(aged_state, copies=tuple(aged_state.copies))
 
-    def rebalance(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> ClassicRebalance:
-        """Rebalance: decide, and withhold what its owner has to give up first."""
-        target = self._target._replace(now_ms=self._target.now_ms + at_ms)
-        by_engine = self._assign.by_engine
-        assignment = None if by_engine else self._assign(state, self._config, self._previous, target=target)
-        return self._rebalance(state, at_ms, trigger, members, assignment)
+    def rebalance(
+        self,
+        state: GroupState,
+        at_ms: int,
+        trigger: Trigger | None,
+        members: tuple[Step, ...],
+        assignment: Assignment | None = None,
+    ) -> ClassicRebalance:
+        """Rebalance: decide, and withhold what its owner has to give up first; ``assignment`` is a known decision."""
+        if assignment is None and not self._assign.by_engine:
+            target = self._target._replace(now_ms=self._target.now_ms + at_ms)
+            assignment = self._assign(state, self._config, self._previous, target=target)
+        in_play, limit = self._columns_of(state, assignment), self._config.acceptable_recovery_lag
+        if self._maker is None or self._maker.group is not state.group or self._maker.limits[1] != limit:
+            self._maker = StepMaker(state.group, (None, limit))
+        if assignment is None:
+            balanced_target, short = target_of(state.group, self._config, self._assign.laws)
+            rebalance = in_play.decide(
+                self._maker, at_ms, target=balanced_target, short_standbys=short, times_alone=self._times_alone
+            )
+        else:
+            rebalance = in_play.adopt(self._maker, at_ms, assignment, times_alone=self._times_alone)
+        assignment, transition, steps = rebalance.assignment, rebalance.transition, rebalance.steps
+        stateless = self._stateless_changes(state, assignment, transition, first=len(members))
+        members = () if self._times_alone else members
+        probes = assignment.probing_rebalance
+        return ClassicRebalance(
+            at_ms=at_ms,
+            state=state,
+            generation=state.generation + 1,
+            decided=transition.decided_holdings,
+            held=transition.holdings,
+            target=assignment.target,
+            steps=steps,
+            members=members,
+            stateless=stateless,
+            phases=phases(
+                warms_up=rebalance.warms_up,
+                cuts_over=transition.follow_up or stateless is not None or rebalance.starts_any,
+                settles=_is_settled(assignment, transition),
+                waits=probes and not (members or steps) and stateless is None,
+                probes=probes,
+            ),
+            balance=in_play.balance,
+            probing_rebalance=probes,
+            queued=rebalance.queued_tasks,
+            movements=len(assignment.movements),
+            trigger=trigger,
+            assignment=assignment,
+            transition=transition,
+            follows=assignment.follows,
+        )
 
     def changes_nothing(self, rebalance: ClassicRebalance) -> bool:
         """Tell whether what is held is what is decided: standbys, warm-ups and temporary standbys counted alike."""
@@ -310,56 +355,6 @@ class ClassicCoordinator(Coordinator[ClassicRebalance]):
             beginning.in_stores,
             beginning.cleaning,
             beginning.in_memory,
-        )
-
-    def _rebalance(
-        self,
-        state: GroupState,
-        at_ms: int,
-        trigger: Trigger | None,
-        members: tuple[Step, ...],
-        assignment: Assignment | None,
-    ) -> ClassicRebalance:
-        """Return the rebalance of a decision; ``assignment``: one that another assignor than the engine made."""
-        in_play, limit = self._columns_of(state, assignment), self._config.acceptable_recovery_lag
-        if self._maker is None or self._maker.group is not state.group or self._maker.limits[1] != limit:
-            self._maker = StepMaker(state.group, (None, limit))
-        if assignment is None:
-            target, short = target_of(state.group, self._config, self._assign.laws)
-            rebalance = in_play.decide(
-                self._maker, at_ms, target=target, short_standbys=short, times_alone=self._times_alone
-            )
-        else:
-            rebalance = in_play.adopt(self._maker, at_ms, assignment, times_alone=self._times_alone)
-        assignment, transition, steps = rebalance.assignment, rebalance.transition, rebalance.steps
-        stateless = self._stateless_changes(state, assignment, transition, first=len(members))
-        members = () if self._times_alone else members
-        probes = assignment.probing_rebalance
-        return ClassicRebalance(
-            at_ms=at_ms,
-            state=state,
-            generation=state.generation + 1,
-            decided=transition.decided_holdings,
-            held=transition.holdings,
-            target=assignment.target,
-            steps=steps,
-            members=members,
-            stateless=stateless,
-            phases=phases(
-                warms_up=rebalance.warms_up,
-                cuts_over=transition.follow_up or stateless is not None or rebalance.starts_any,
-                settles=_is_settled(assignment, transition),
-                waits=probes and not (members or steps) and stateless is None,
-                probes=probes,
-            ),
-            balance=in_play.balance,
-            probing_rebalance=probes,
-            queued=rebalance.queued_tasks,
-            movements=len(assignment.movements),
-            trigger=trigger,
-            assignment=assignment,
-            transition=transition,
-            follows=assignment.follows,
         )
 
     def _stateless_changes(

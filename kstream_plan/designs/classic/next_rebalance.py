@@ -13,7 +13,7 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import newcomers
 from kstream_plan.plans import Trigger
 from kstream_plan.plans.design import NextRebalance, Rebalance
-from kstream_plan.protocols.transition import Transition
+from kstream_plan.protocols import Transition
 
 
 class RebalanceTiming(NamedTuple):

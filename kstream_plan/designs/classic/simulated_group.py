@@ -46,14 +46,12 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import Balance
 from kstream_plan.plans.balance import RunningBalance
 from kstream_plan.plans.design import Interval
-from kstream_plan.plans.holdings_log import HoldingsLog
-from kstream_plan.plans.replay import Outcome
+from kstream_plan.plans.replay import HoldingsLog, Outcome
 from kstream_plan.plans.restoring import Paces
 from kstream_plan.plans.round_steps import RoundSteps
 from kstream_plan.plans.step_rows import CODES, NO_LAG, Rows, StepMaker, row_type
 from kstream_plan.plans.steps import ReasonCode
-from kstream_plan.protocols import Protocol
-from kstream_plan.protocols.transition import Transition
+from kstream_plan.protocols import Protocol, Transition
 
 T = TypeVar("T")
 
@@ -111,14 +109,11 @@ class Columns:
         self.cycles = CycleDetection(self.decision)
         self.stateless = StatelessTasks(group, config, laws, protocol)
 
-    def decide(self, owners: Owners) -> None:
-        """Decide, and withhold what its owner has to give up first; ``owners`` are those of the stateless tasks."""
-        self.decision.decide()
-        self.stateless.deal(self.decision)
-        self.stateless.withhold(self.decision, owners)
-
     def adopt(self, group: Group, assignment: Assignment, owners: Owners) -> None:
-        """Take over what another assignor decided, and withhold what its owner has to give up first."""
+        """Take over what another assignor decided, and withhold what its owner has to give up first.
+
+        ``owners`` are those of the stateless tasks until then.
+        """
         place_of = {task: place for place, task in enumerate(group.stateful)}
         slots, width = self.standbys + 1, 2 * (self.standbys + 1)
         seats = array("i", [NOBODY]) * max(1, len(place_of) * width)
@@ -228,7 +223,9 @@ class SimulatedGroup:
         ``maker`` has no other limit for reasons than that of the settings. ``times_alone``: no steps are recorded.
         """
         columns = self.columns
-        columns.decide(self._owned.owners)
+        columns.decision.decide()
+        columns.stateless.deal(columns.decision)
+        columns.stateless.withhold(columns.decision, self._owned.owners)
         self._this_decision.ends()
         movement, shares = columns.decision.movement, columns.stateless.shares
         steps, decided_holdings, next_holdings = self._steps_and_holdings(maker, at_ms, times_alone=times_alone)

@@ -9,8 +9,16 @@ from kstream_plan.designs.streams.beats import Beats, Pace, spread_beats
 from kstream_plan.designs.streams.cold_starts import ColdStarts, RateOf
 from kstream_plan.designs.streams.coordinator import GroupCoordinator, StreamsSettings
 from kstream_plan.designs.streams.copies import ChangingTasks, advance_copies, copies_after_change
+from kstream_plan.designs.streams.holdings import (
+    TargetHoldings,
+    as_holding,
+    owned_by,
+    pending,
+    revoking_tasks,
+    target_holdings,
+    with_pending,
+)
 from kstream_plan.designs.streams.memory import StreamsMemory, consumer_of, is_stable, memory_of
-from kstream_plan.designs.streams.pending import as_holding, owned_by, pending, revoking_tasks, with_pending
 from kstream_plan.designs.streams.reconciliation import MemberState, Owned
 from kstream_plan.designs.streams.silence import (
     FencedMember,
@@ -21,7 +29,6 @@ from kstream_plan.designs.streams.silence import (
 )
 from kstream_plan.designs.streams.start import Start, broker_of, with_pending_reports
 from kstream_plan.designs.streams.steps import HoldingChange, LastOwners, seat, steps_of, withhold_steps
-from kstream_plan.designs.streams.target_holdings import TargetHoldings, target_holdings
 from kstream_plan.model import Group, GroupState, Holding, Holdings, Rates, WorkId
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.model.streams_group import BROKER_VERSIONS

@@ -9,10 +9,9 @@ from typing import NamedTuple
 from kstream_plan.model import Holding, RenumberedHoldings, renumbered
 from kstream_plan.model.holding_changes import apart_from_stateless
 from kstream_plan.plans import Plan, Round
-from kstream_plan.plans.holdings_log import HoldingsLog, LoggedHoldings
 from kstream_plan.plans.invariants.changes import Copies, CopyChanges, Difference, Part, parts_of
 from kstream_plan.plans.invariants.stateless import StatelessTasks, check_stateless, held_as_numbers
-from kstream_plan.plans.replay import Outcome
+from kstream_plan.plans.replay import HoldingsLog, LoggedHoldings, Outcome
 from kstream_plan.plans.round_steps import RoundSteps
 
 

@@ -18,8 +18,8 @@ from kstream_plan.plans.plan import (
     NOT_PLAYED,
     RATES_TELL,
 )
+from kstream_plan.plans.restore_times import cold_starts_of
 from kstream_plan.plans.simulated import OverDraws, more_may_follow
-from kstream_plan.plans.timeline import cold_starts_of
 from kstream_plan.policy.findings import CheckedPlan, Finding
 from kstream_plan.policy.limits import ALWAYS, WITH_TARGET, LimitValue, Percent, TagCounts
 from kstream_plan.policy.rules import RULES, Kind

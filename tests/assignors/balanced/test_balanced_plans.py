@@ -12,7 +12,12 @@ import pytest
 
 from kstream_plan.assignors import ASSIGNORS, Assignor
 from kstream_plan.assignors.balanced import active_flow
-from kstream_plan.assignors.balanced.move_order import PendingMove, by_relief, in_kafkas_order, probes_until_relieved
+from kstream_plan.assignors.balanced.pending_moves import (
+    PendingMove,
+    by_relief,
+    in_kafkas_order,
+    probes_until_relieved,
+)
 from kstream_plan.designs.classic import design as planner
 from kstream_plan.model import (
     LATEST,

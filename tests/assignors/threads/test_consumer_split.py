@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kstream_plan.assignors import threads
-from kstream_plan.assignors.threads import dealt_to_threads, split_over_consumers
+from kstream_plan.assignors.laws import NEWEST
+from kstream_plan.assignors.threads import dealt_to_threads, split_over_consumers, thread_assignment
 from kstream_plan.model import LATEST, UNKNOWN, Consumer, Group, Holding, Holdings, Instance, Task, TaskId, no_owners
 from tests.helpers import kafka_cases, strategies
 from tests.helpers.engine_modes import engine_module
@@ -81,7 +81,8 @@ def _split(group: Group, placement: Holding, previous: Reports, consumers: range
     load = [len(held.active) + len(held.standby) + len(held.warmup) for held in split]
     owners = no_owners(group)
     if places:
-        owners[places] = dealt_to_threads(group, np.array(places), load)
+        tasks = [group.stateless[place] for place in places]
+        owners[places] = dealt_to_threads(thread_assignment(group, NEWEST), tasks, load)
     return tuple(Holdings(split, group.stateless, owners))
 
 

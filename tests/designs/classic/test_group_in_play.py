@@ -10,8 +10,8 @@ from kstream_plan.designs.classic.simulated_group import SimulatedGroup
 from kstream_plan.model import GroupState, LazyHoldings, Rates, Snapshot
 from kstream_plan.model.scenario import Join, NewInstance, Scenario
 from kstream_plan.plans import MemberJoined, Plan
-from kstream_plan.plans.holdings_log import HoldingsLog
 from kstream_plan.plans.invariants import broken_invariants
+from kstream_plan.plans.replay import HoldingsLog
 from kstream_plan.plans.step_rows import StepMaker
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.random_ids import with_random_ids

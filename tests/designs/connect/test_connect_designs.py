@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from kstream_plan.designs import OF_GROUP_PROTOCOL
 from kstream_plan.designs.connect.draft import ConnectRound, LeaderMemory
 from kstream_plan.designs.connect.items import Items
-from kstream_plan.designs.connect_design_1.decision import DESIGN_1
-from kstream_plan.designs.connect_design_2.decision import Deferred
-from kstream_plan.designs.connect_design_3.decision import Stepwise
+from kstream_plan.designs.connect_design_1 import DESIGN_1
+from kstream_plan.designs.connect_design_2 import Deferred
+from kstream_plan.designs.connect_design_3 import Stepwise
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.connect_group import GroupMemory

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstream_plan.designs.streams.copies import ChangingTasks
-from kstream_plan.designs.streams.target_holdings import TargetHoldings
+from kstream_plan.designs.streams.holdings import TargetHoldings
 from kstream_plan.model import Copy, Group, Holding, Holdings
 from tests.helpers import strategies
 from tests.helpers.small_groups import group, state

@@ -1,17 +1,22 @@
-"""What the newest target of a streams group gives everybody, by the indices of the group."""
+"""What the newest target of a streams group gives everybody, and what they hold until they have given it up.
+
+Tasks that members were told to give up are theirs until they have confirmed it. ``number`` gives the group's number of
+each of the broker's tasks throughout.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kstream_plan.designs.streams.coordinator import GroupCoordinator
 from kstream_plan.designs.streams.memory import consumer_of
-from kstream_plan.designs.streams.pending import as_holding
+from kstream_plan.designs.streams.steps import seat
 from kstream_plan.designs.streams.sticky import MemberTarget
-from kstream_plan.model import Group, Holding, Holdings, Target
+from kstream_plan.model import Group, GroupState, Holding, Holdings, Target, WorkId
 from kstream_plan.model.holding import NOBODY
+from kstream_plan.plans import Drop, Reason, ReasonCode, Revoke, Role
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -83,9 +88,57 @@ def _difference(tasks: tuple[int, ...], excluded_tasks: frozenset[int]) -> tuple
 
 
 def target_holdings(group: Group, broker: GroupCoordinator, number: Sequence[int]) -> TargetHoldings:
-    """Return the broker's newest target; ``number`` gives the group's number of each of the broker's tasks."""
+    """Return the broker's newest target."""
     holdings = [Holding()] * len(group.consumer_ids)
     for member_id, target in broker.targets.items():
         if member_id in broker.members:
             holdings[consumer_of(group, broker, member_id)] = as_holding(number, target.active, target.standby)
     return TargetHoldings(group=group, targets=broker.targets, holdings=holdings)
+
+
+def pending(state: GroupState, broker: GroupCoordinator, number: Sequence[int]) -> Iterator[Revoke | Drop]:
+    """Yield the steps that end pending revocations, member by member in the order of the broker's table."""
+    for member_id in broker.table.order():
+        member, consumer = broker.members[member_id], consumer_of(state.group, broker, member_id)
+        for task in sorted(number[task] for task in member.revoking_active):
+            yield Revoke(state.group.tasks[task].task_id, seat(state, consumer), Reason(ReasonCode.MOVES_AWAY))
+        for task in sorted(number[task] for task in member.revoking_standby):
+            yield Drop(
+                state.group.tasks[task].task_id, seat(state, consumer, Role.STANDBY), Reason(ReasonCode.NOT_NEEDED)
+            )
+
+
+def with_pending(state: GroupState, broker: GroupCoordinator, number: Sequence[int]) -> Holdings:
+    """Return what every consumer holds, or has not confirmed yet to have given up."""
+    holdings = list(state.holdings)
+    for member_id, member in broker.members.items():
+        active, standby = (*member.active, *member.revoking_active), (*member.standby, *member.revoking_standby)
+        holdings[consumer_of(state.group, broker, member_id)] = as_holding(number, active, standby)
+    return Holdings.of(state.group, holdings)
+
+
+def revoking_tasks(
+    state: GroupState, broker: GroupCoordinator, number: Sequence[int], member_id: str
+) -> tuple[WorkId, ...]:
+    """Return the tasks that a member was told to give up, active ones first."""
+    member = broker.members[member_id]
+    roles = (member.revoking_active, member.revoking_standby)
+    return tuple(
+        state.group.tasks[task].task_id
+        for role in roles
+        for task in sorted(number[broker_task] for broker_task in role)
+    )
+
+
+def owned_by(state: GroupState, broker: GroupCoordinator, number: Sequence[int]) -> dict[int, int]:
+    """Return the consumer that runs each task, or has not confirmed yet that it has given it up."""
+    consumer_by_task = dict[int, int]()
+    for member_id, member in broker.members.items():
+        tasks = (number[task] for task in (*member.active, *member.revoking_active))
+        consumer_by_task |= dict.fromkeys(tasks, consumer_of(state.group, broker, member_id))
+    return consumer_by_task
+
+
+def as_holding(number: Sequence[int], active: Iterable[int], standby: Iterable[int]) -> Holding:
+    """Return the broker's tasks in two roles as a holding."""
+    return Holding(tuple(sorted(number[task] for task in active)), tuple(sorted(number[task] for task in standby)))

@@ -1,13 +1,14 @@
-"""Design II's decision: as Design I's, but lost items wait until a deadline that the whole group remembers."""
+"""Design II of incremental cooperative rebalancing: lost work waits until a deadline that the whole group remembers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
+from kstream_plan.designs.connect.cluster import Rules
 from kstream_plan.designs.connect.draft import ConnectAnswer, ConnectRound, LeaderMemory, Surplus, not_decided
-from kstream_plan.designs.connect_design_1.decision import StatelessDraft
+from kstream_plan.designs.connect_design_1 import ConnectDesign1, StatelessDraft
 from kstream_plan.model.connect_group import GroupMemory
 
 
@@ -67,3 +68,23 @@ class Deferred:
     def revocation_step(self, surplus: Surplus, _connect_round: ConnectRound) -> RevocationStep:
         """Return the step when nothing waits: the whole surplus is revoked."""
         return RevocationStep(surplus)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectDesign2(ConnectDesign1):
+    """Deferred resolution of imbalance: lost work waits for ``delay_ms``, under any leader.
+
+    ``delay_ms``: ``None`` for ``scheduled.rebalance.max.delay.ms``. ``defer_join``: surplus work waits as long
+    when a worker joins.
+    """
+
+    delay_ms: int | None = None
+    defer_join: bool = False
+    name: ClassVar[str] = "connect-design-2"
+    models: ClassVar[str] = "Design II of incremental cooperative rebalancing (never released)"
+    assignor: ClassVar[str] = "design-2"
+
+    @property
+    def rules(self) -> Rules:
+        """How rounds go."""
+        return Rules(Deferred(self.delay_ms, self.defer_join).decide)

@@ -1,1 +1,0 @@
-"""Design I of incremental cooperative rebalancing: imbalance is resolved at once."""

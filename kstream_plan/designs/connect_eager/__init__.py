@@ -1,1 +1,0 @@
-"""Kafka Connect's eager protocol: everybody stops everything at each rebalance, and all is dealt out again."""
