@@ -25,7 +25,7 @@ from kstream_plan.snapshots.rows.measured_rates import (
 )
 from kstream_plan.snapshots.rows.members import normal_process_id
 from kstream_plan.snapshots.rows.times import time_ms
-from kstream_plan.snapshots.rows.typed_rows import read_typed
+from kstream_plan.snapshots.rows.typed_rows import reader_of
 from kstream_plan.snapshots.rows.types import LagSnapshot
 
 
@@ -199,7 +199,7 @@ def _read_rows(history_rows: Sequence[HistoryRow], group: Group) -> tuple[list[L
 def _typed(history_row: HistoryRow, place: str) -> LagSnapshot:
     try:
         refuse_written(history_row.row)
-        return read_typed(LagSnapshot, history_row.row)
+        return reader_of(LagSnapshot)(history_row.row)
     except FieldError as error:
         raise error.inside(place) from None
 

@@ -49,13 +49,15 @@ from kstream_plan.snapshots.rows.streams_group import (
 )
 from kstream_plan.snapshots.rows.tasks import TaskRow, complete_tasks, read_task_rows
 from kstream_plan.snapshots.rows.times import time_ms
-from kstream_plan.snapshots.rows.typed_rows import read_typed
+from kstream_plan.snapshots.rows.typed_rows import reader_of
 from kstream_plan.snapshots.rows.types import LagSource
 
 #: The major number of the format that this reader understands.
 FORMAT_MAJOR = 1
 
 _FORMAT_VERSION = re.compile(r"(\d+)(?:\.\d+)*", re.ASCII)
+
+_read_typed = reader_of(written.Snapshot)
 
 
 def snapshot_from_row(
@@ -139,7 +141,7 @@ def _typed(row: Row) -> written.Snapshot:
         fix = "make a snapshot with kstream-plan snapshot; kstream-plan schema snapshot says what it has"
         raise FieldError("", problem, fix)
     _check_format_version(row)
-    return read_typed(written.Snapshot, with_names(row))
+    return _read_typed(with_names(row))
 
 
 def _read(row: written.Snapshot, lags: LagHistory | None, lags_as_reported: bool, config_as_text: bool) -> Snapshot:
