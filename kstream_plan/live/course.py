@@ -21,8 +21,7 @@ from kstream_plan.plans import Plan, Trigger
 from kstream_plan.simulation.asked_moment import asked_moment
 from kstream_plan.simulation.one_plan import plan as plan_of
 from kstream_plan.simulation.one_plan import plan_checked
-from kstream_plan.snapshots.rows.fields import Row
-from kstream_plan.snapshots.rows.times import parse_time
+from kstream_plan.snapshots.rows.fields import Row, parse_time
 
 #: What the group does of itself; everything else happens to it.
 _OF_ITSELF = (Trigger.PROBING, Trigger.FOLLOW_UP)

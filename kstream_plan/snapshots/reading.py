@@ -23,14 +23,12 @@ from kstream_plan.snapshots.files.parquet_rows import has_plain_columns
 from kstream_plan.snapshots.files.selection import Selection, selection
 from kstream_plan.snapshots.files.sources import Form, Input, Paths, check_paths, local_input, spool
 from kstream_plan.snapshots.files.temporary import temporary_folder
-from kstream_plan.snapshots.rows.document_kind import refuse_written
-from kstream_plan.snapshots.rows.fields import FieldError, Row, printable, shown
-from kstream_plan.snapshots.rows.json_text import parse_row
+from kstream_plan.snapshots.rows.fields import FieldError, Row, parse_time, printable, shown
+from kstream_plan.snapshots.rows.json_text import parse_row, refuse_written
 from kstream_plan.snapshots.rows.lag_history import HistoryRow, LagHistory, StoreHistory
 from kstream_plan.snapshots.rows.measured_rates import INTERVALS_OVER
-from kstream_plan.snapshots.rows.no_closer_since import copies_behind, with_no_closer
 from kstream_plan.snapshots.rows.snapshot_row import lags_wanted, snapshot_error, snapshot_from_row
-from kstream_plan.snapshots.rows.times import parse_time
+from kstream_plan.snapshots.rows.stalled_copies import copies_behind, with_no_closer
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

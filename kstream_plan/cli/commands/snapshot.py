@@ -61,9 +61,8 @@ from kstream_plan.snapshots.files.sources import STDIN
 from kstream_plan.snapshots.group_files import GroupFile
 from kstream_plan.snapshots.leader_log.history import Entry, LogHistory, checked_rows, read_leader_logs
 from kstream_plan.snapshots.leader_log.notes import notes_about, notes_about_logs
-from kstream_plan.snapshots.rows.fields import printable, shown
+from kstream_plan.snapshots.rows.fields import printable, shown, time_asked_for
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from kstream_plan.snapshots.rows.times import time_asked_for
 from kstream_plan.snapshots.rows.write import check_ending, file_bytes, row_lines
 
 

@@ -54,7 +54,7 @@ from kstream_plan.plans.longest_pause import LongestPause
 from kstream_plan.plans.plan import CopyBehind
 from kstream_plan.plans.restore_times import RestoringStart
 from kstream_plan.plans.summary import FIGURES
-from kstream_plan.snapshots.rows.times import parse_time
+from kstream_plan.snapshots.rows.fields import parse_time
 
 FORMAT_VERSION = "1.0"
 

@@ -35,8 +35,8 @@ from kstream_plan.snapshots.files.content import (
     size_limited,
 )
 from kstream_plan.snapshots.files.kinds import SAVED_PLAN, SNAPSHOT, file_kind
-from kstream_plan.snapshots.rows.document_kind import WRITTEN, kind_of
 from kstream_plan.snapshots.rows.fields import printable, shown
+from kstream_plan.snapshots.rows.json_text import WRITTEN, kind_of
 
 #: Tells from the beginning of a file whether it is plainly a log, which is read elsewhere.
 IsALog: TypeAlias = Callable[[bytes], bool]

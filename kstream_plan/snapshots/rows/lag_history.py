@@ -11,8 +11,8 @@ from typing import NamedTuple
 from kstream_plan.model import Group, Holding, Note, Rates
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.times import format_time
-from kstream_plan.snapshots.rows.document_kind import refuse_written
-from kstream_plan.snapshots.rows.fields import FieldError, Row, shown
+from kstream_plan.snapshots.rows.fields import FieldError, Row, shown, time_ms
+from kstream_plan.snapshots.rows.json_text import refuse_written
 from kstream_plan.snapshots.rows.lags import LagRow, LagRows, UnknownNameError
 from kstream_plan.snapshots.rows.measured_rates import (
     RECENT_INTERVALS,
@@ -23,8 +23,7 @@ from kstream_plan.snapshots.rows.measured_rates import (
     restore_rate,
     restored_by,
 )
-from kstream_plan.snapshots.rows.members import normal_process_id
-from kstream_plan.snapshots.rows.times import time_ms
+from kstream_plan.snapshots.rows.tasks_and_members import normal_process_id
 from kstream_plan.snapshots.rows.typed_rows import reader_of
 from kstream_plan.snapshots.rows.types import LagSnapshot
 

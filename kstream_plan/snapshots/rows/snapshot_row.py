@@ -31,14 +31,13 @@ from kstream_plan.snapshots.rows.copies import (
     with_ages,
 )
 from kstream_plan.snapshots.rows.decision import counted_from_ms, read_decision
-from kstream_plan.snapshots.rows.document_kind import refuse_written
-from kstream_plan.snapshots.rows.fields import FieldError, Row, checked_text, printable, shown
+from kstream_plan.snapshots.rows.fields import FieldError, Row, checked_text, printable, shown, time_ms
+from kstream_plan.snapshots.rows.json_text import refuse_written
 from kstream_plan.snapshots.rows.lag_age import coverage, ends_seen_at_ms, lags_at_most, lags_when_told, still_caught_up
 from kstream_plan.snapshots.rows.lag_history import LagHistory, rates_of, usable_lag_rows
 from kstream_plan.snapshots.rows.lag_window import LagsWanted
 from kstream_plan.snapshots.rows.lags import LagRow, read_lag_rows
-from kstream_plan.snapshots.rows.members import read_holdings, read_instances, read_starts, untold_protocols
-from kstream_plan.snapshots.rows.rates import read_rates
+from kstream_plan.snapshots.rows.measured_rates import read_rates
 from kstream_plan.snapshots.rows.stalled_copies import Course, no_closer, notes_of
 from kstream_plan.snapshots.rows.streams_group import (
     group_notes,
@@ -47,8 +46,15 @@ from kstream_plan.snapshots.rows.streams_group import (
     read_broker_group,
     read_group_config,
 )
-from kstream_plan.snapshots.rows.tasks import TaskRow, complete_tasks, read_task_rows
-from kstream_plan.snapshots.rows.times import time_ms
+from kstream_plan.snapshots.rows.tasks_and_members import (
+    TaskRow,
+    complete_tasks,
+    read_holdings,
+    read_instances,
+    read_starts,
+    read_task_rows,
+    untold_protocols,
+)
 from kstream_plan.snapshots.rows.typed_rows import reader_of
 from kstream_plan.snapshots.rows.types import LagSource
 

@@ -24,9 +24,9 @@ from kstream_plan.snapshots.rows.fields import (
     checked_number,
     checked_object,
     checked_text,
+    checked_time,
     shown,
 )
-from kstream_plan.snapshots.rows.times import checked_time
 from kstream_plan.snapshots.rows.types import MARKED, TIME, KeyedBy, Says, Settings
 
 _T = TypeVar("_T")

@@ -29,7 +29,7 @@ from kstream_plan.snapshots.rows.lag_course import (
     sum_of,
     total_progress,
 )
-from kstream_plan.snapshots.rows.tasks import parsed_task_id
+from kstream_plan.snapshots.rows.tasks_and_members import parsed_task_id
 from kstream_plan.snapshots.spark.failures import plain_path
 from kstream_plan.snapshots.spark.lag_rows import LagFiles, Times
 from kstream_plan.snapshots.spark.newest_lags import POINT

@@ -31,7 +31,7 @@ from kstream_plan.snapshots.files.newest_rows import (
 from kstream_plan.snapshots.files.parquet_rows import parquet_rows
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import Form, Input, means_itself
-from kstream_plan.snapshots.rows.document_kind import WRITTEN
+from kstream_plan.snapshots.rows.json_text import WRITTEN
 from kstream_plan.snapshots.rows.schema import SNAPSHOT, SNAPSHOT_KEYS
 from kstream_plan.snapshots.spark.failures import plain_path
 from kstream_plan.snapshots.spark.session import sql_session

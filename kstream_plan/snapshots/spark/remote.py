@@ -14,8 +14,8 @@ from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.files.broken_files import HEAD_BYTES, BrokenFileError, unzipped_head
 from kstream_plan.snapshots.files.sources import PARQUET_MAGIC, Form, Input, form_of, may_be_empty
 from kstream_plan.snapshots.leader_log.looks_like_a_log import is_a_log
-from kstream_plan.snapshots.rows.document_kind import COLUMNS_OF_RESULTS, kind_of
 from kstream_plan.snapshots.rows.fields import printable
+from kstream_plan.snapshots.rows.json_text import COLUMNS_OF_RESULTS, kind_of
 from kstream_plan.snapshots.spark.failures import spark_failure
 from kstream_plan.snapshots.spark.private_names import hadoop
 from kstream_plan.snapshots.spark.texts import explained

@@ -17,8 +17,8 @@ from pyspark.sql import functions as F  # noqa: N812 - its customary name
 from kstream_plan.errors import KstreamPlanError, SnapshotError
 from kstream_plan.snapshots.files.broken_files import BrokenFileError
 from kstream_plan.snapshots.files.sources import Form, Input
-from kstream_plan.snapshots.rows.document_kind import COLUMNS_OF_RESULTS, WRITTEN
 from kstream_plan.snapshots.rows.fields import printable
+from kstream_plan.snapshots.rows.json_text import COLUMNS_OF_RESULTS, WRITTEN
 from kstream_plan.snapshots.rows.schema import Type, check_columns, spark_columns
 from kstream_plan.snapshots.spark.failures import no_room, plain_path, spark_failure, why_java_ended
 from kstream_plan.snapshots.spark.parquet_schemas import ParquetSchemas
