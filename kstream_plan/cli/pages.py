@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from kstream_plan.cli.next_commands import NOT_READ, Input, with_commands
 from kstream_plan.cli.output import ONE_IN_FULL, OutputForm, Page
 from kstream_plan.cli.output import page as page_shape
-from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.fleet.figures import badness
 from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.result import Result, result_of
 from kstream_plan.render import page as render_page
 from kstream_plan.render.answers import page_of, to_json
-from kstream_plan.render.markdown import to_markdown
 from kstream_plan.render.terminal import to_terminal
+
+if TYPE_CHECKING:
+    from kstream_plan.documents.plan.read import SavedPlan
 
 
 @without_cycle_collector()
@@ -26,6 +28,8 @@ def answer_text(answer: object, form: OutputForm, page: Page, *, verbose: bool, 
 def draw_page(answer_page: render_page.Page, form: OutputForm, page: Page) -> str:
     """Return a page as text for stdout, as wide as that is."""
     if form is OutputForm.MARKDOWN:
+        from kstream_plan.render.markdown import to_markdown  # noqa: PLC0415 - most are shown as tables
+
         return to_markdown(answer_page)
     return to_terminal(answer_page, width=page.width, colour=page.colour)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kstream_plan.documents.frameworks import identifies, kafka_name, nothing_counts
+from kstream_plan.documents.frameworks import identifies, nothing_counts
 from kstream_plan.documents.java_properties import Setting
 from kstream_plan.documents.mistakes import Mistakes
 from kstream_plan.documents.quantities import parse_duration
@@ -25,7 +25,7 @@ from kstream_plan.model.connect_group import CONNECT_SETTINGS
 from kstream_plan.model.not_modelled import DECIDING_SETTINGS
 from kstream_plan.model.scenario import SettingValue
 from kstream_plan.model.setting_texts import value_from_text
-from kstream_plan.model.settings import CONFIG_NAMES, CONNECT_GROUP_ONLY, AssignmentConfig
+from kstream_plan.model.settings import CONFIG_NAMES, CONNECT_GROUP_ONLY, AssignmentConfig, kafka_name
 from kstream_plan.model.snapshot import Stores
 from kstream_plan.model.stores import STORE_SETTINGS, stores_of
 from kstream_plan.model.streams_group import GROUP_SETTINGS

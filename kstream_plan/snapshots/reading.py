@@ -19,7 +19,6 @@ from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.files.broken_files import BrokenFileError
 from kstream_plan.snapshots.files.content import reading_within
 from kstream_plan.snapshots.files.newest_rows import NewestRow
-from kstream_plan.snapshots.files.parquet_rows import has_plain_columns
 from kstream_plan.snapshots.files.selection import Selection, selection
 from kstream_plan.snapshots.files.sources import Form, Input, Paths, check_paths, local_input, spool
 from kstream_plan.snapshots.files.temporary import temporary_folder
@@ -137,6 +136,10 @@ class Files(NamedTuple):
         """Whether they are read sooner without Spark SQL."""
         if not self.little or len(self.inputs) > A_FEW:
             return False
+        if all(file.form is not Form.PARQUET for file in self.inputs):
+            return True
+        from kstream_plan.snapshots.files.parquet_rows import has_plain_columns  # noqa: PLC0415 - only for Parquet
+
         return all(file.form is not Form.PARQUET or has_plain_columns(file.path) for file in self.inputs)
 
 

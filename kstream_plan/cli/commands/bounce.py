@@ -23,12 +23,12 @@ from kstream_plan.cli.options.values import parse_name
 from kstream_plan.cli.output import OutputForm, write_stdout, written_at_once
 from kstream_plan.cli.pages import answers_text
 from kstream_plan.cli.progress import show_progress
-from kstream_plan.documents.frameworks import kafka_name
 from kstream_plan.documents.scenario_file import scenario_yaml
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import moment
+from kstream_plan.model.settings import kafka_name
 from kstream_plan.render.text.escape import printable
 from kstream_plan.simulation.bounces import Bounces, SimulatedWay
 from kstream_plan.simulation.bounces import bounce as bounces_of

@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from kstream_plan.documents.codec import WrongValueError
+from kstream_plan.documents.plan.seal import EDITED
 from kstream_plan.documents.plan.starts import wrong_starts
 from kstream_plan.model import Group, Target
 from kstream_plan.planner.summarize import least_moves, still_configured, summarize
@@ -19,9 +20,6 @@ from kstream_plan.plans.balance import balances, initial_balance
 from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.round_order import wrong_order
 from kstream_plan.plans.simulated import Draws, Simulation, event_outcomes, figures_of
-
-#: What to do about a plan that was edited, whichever command saved it.
-EDITED = "the file was edited: save the plan again with --out of the command that made it"
 
 
 def check_plan(plan: Plan) -> None:

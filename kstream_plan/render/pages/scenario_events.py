@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from kstream_plan.documents.frameworks import kafka_name
 from kstream_plan.model import Instance
 from kstream_plan.model import scenario as kinds
+from kstream_plan.model.settings import kafka_name
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, name_list
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import inf
 
-from kstream_plan.documents.frameworks import kafka_name
-from kstream_plan.model.settings import SETTINGS_IN_FORCE
+from kstream_plan.model.settings import SETTINGS_IN_FORCE, kafka_name
 from kstream_plan.plans import Plan
 from kstream_plan.plans.loads import busiest, relief_ms
 from kstream_plan.plans.simulated import EventOutcome, Simulation, WhatIf, more_may_follow

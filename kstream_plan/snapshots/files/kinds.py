@@ -104,17 +104,16 @@ _LINES = (
         FileKind("a file of Helm's values", _HELM),
     ),
 )
-_PATTERNS = tuple((re.compile(pattern, re.MULTILINE), kind) for pattern, kind in _LINES)
 _JSON = re.compile(rb"\s*[\[{]")
 _KIND_OF_PLAN = re.compile(rb'"kind": ?"plan"')
-RESOURCE = next(kind for _, kind in _PATTERNS if kind.name == "a resource of Kubernetes")
+RESOURCE = next(kind for _, kind in _LINES if kind.name == "a resource of Kubernetes")
 _HEAD_BYTES = 1 << 16
 
 
 def file_kind(text: bytes) -> FileKind | None:
     """Return the kind of file that begins like this text, ``None``: unknown."""
     if not _JSON.match(text):
-        return next((kind for pattern, kind in _PATTERNS if pattern.search(text)), None)
+        return next((kind for pattern, kind in _LINES if re.search(pattern, text, re.MULTILINE)), None)
     if _KIND_OF_PLAN.search(text):
         return SAVED_PLAN
     if b'"application_id"' in text and b'"instances"' in text:
@@ -155,7 +154,9 @@ def naming_its_file(*required_kinds: str, among: Collection[str] | None = None) 
         is_meant = (among is None or path in among) and os.path.isfile(path)
         head = _head(path) if is_meant else b""
         kind = file_kind(head)
-        may_be_wanted = any(kind.name in required_kinds and pattern.search(head) for pattern, kind in _PATTERNS)
+        may_be_wanted = any(
+            kind.name in required_kinds and re.search(pattern, head, re.MULTILINE) for pattern, kind in _LINES
+        )
         if kind is None or kind.name in required_kinds or may_be_wanted:
             raise
         raise other_kind(kind, required_kinds[0], path, type(error)) from None

@@ -28,7 +28,6 @@ from kstream_plan.snapshots.files.newest_rows import (
     newest_rows,
     rows_of,
 )
-from kstream_plan.snapshots.files.parquet_rows import parquet_rows
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import Form, Input, means_itself
 from kstream_plan.snapshots.rows.json_text import WRITTEN
@@ -84,6 +83,8 @@ def _content(file: Input, read: Mapping[str, bytes]) -> bytes:
 def _rows(file: Input, content: bytes) -> Iterable[RowText] | None:
     """Return the rows of a file; ``None``: it takes Spark SQL."""
     if file.form is Form.PARQUET:
+        from kstream_plan.snapshots.files.parquet_rows import parquet_rows  # noqa: PLC0415 - only for Parquet
+
         return parquet_rows(file.name, content)
     if file.form is Form.DOCUMENT:
         return rows_of(RowText(file.name, content))
