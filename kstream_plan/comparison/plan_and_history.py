@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
-from kstream_plan.comparison.decisions import decision_by_member, differences, planned_decision, recorded_decision
-from kstream_plan.comparison.newcomers import names_of_newcomers
+from kstream_plan.comparison.decisions import (
+    decision_by_member,
+    differences,
+    names_of_newcomers,
+    planned_decision,
+    recorded_decision,
+)
 from kstream_plan.comparison.prediction import (
     CopyEvidence,
     DifferenceCause,

@@ -35,7 +35,7 @@ from kstream_plan.simulation.drain import drain as drain_study
 from kstream_plan.simulation.drain_workers import WorkersDrained, drain_workers
 
 if TYPE_CHECKING:
-    from kstream_plan.render.report.page import Section
+    from kstream_plan.render.report.markup import Section
 
 #: What is said of one group.
 Drained: TypeAlias = Drain | WorkersDrained

@@ -17,8 +17,7 @@ from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Drawing
 from kstream_plan.cli.options.running import Limited, Spark
-from kstream_plan.cli.output import OutputForm, bytes_written_at_once, check_target, write_stderr, write_stdout
-from kstream_plan.cli.own_files import Sort
+from kstream_plan.cli.output import OutputForm, Sort, bytes_written_at_once, check_target, write_stderr, write_stdout
 from kstream_plan.cli.pages import draw_pages, saved_page
 from kstream_plan.documents.plan.files import read_saved_file
 from kstream_plan.documents.plan.read import SavedPlan, read_saved

@@ -9,8 +9,7 @@ from typing import Any
 import typer
 
 from kstream_plan.cli.actions.measure import check_measuring, measured_rows, measurements, topologies
-from kstream_plan.cli.actions.overrides import settings_in
-from kstream_plan.cli.actions.per_application import PerApplication, per_application
+from kstream_plan.cli.actions.overrides import PerApplication, per_application, settings_in
 from kstream_plan.cli.actions.snapshot_connect import (
     connect_entries,
     connect_rows,
@@ -33,8 +32,7 @@ from kstream_plan.cli.failures import expected_failures, report_all
 from kstream_plan.cli.next_commands import with_snapshot
 from kstream_plan.cli.options.parameters import option_of, takes
 from kstream_plan.cli.options.snapshot import SnapshotOptions
-from kstream_plan.cli.output import bytes_written_at_once, check_target, warn, write_stderr, write_stdout
-from kstream_plan.cli.own_files import Sort
+from kstream_plan.cli.output import Sort, bytes_written_at_once, check_target, warn, write_stderr, write_stdout
 from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.documents.instance_names import load_instance_names

@@ -25,8 +25,7 @@ from kstream_plan.documents.codec import (
     schema_of,
     whole,
 )
-from kstream_plan.documents.plan.end_fields import END
-from kstream_plan.documents.plan.group_fields import FORM, NOTE, HoldingsDocument, TargetTasks
+from kstream_plan.documents.plan.group_fields import END, FORM, NOTE, HoldingsDocument, TargetTasks
 from kstream_plan.documents.plan.simulation_fields import SimulationDocument
 from kstream_plan.documents.plan.step_fields import STEP
 from kstream_plan.documents.records import Field

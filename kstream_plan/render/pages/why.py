@@ -17,7 +17,7 @@ from kstream_plan.render.pages.plan_sentences import cause_text, unknown_ends
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.pages.rates import rates_text
 from kstream_plan.render.pages.simulation import what_ifs_table
-from kstream_plan.render.pages.step_sentences import sentence
+from kstream_plan.render.pages.steps import sentence
 from kstream_plan.render.pages.waiting_copies import caught_up, waiting_table
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, name_list, span_to, utc
