@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from heapq import merge
 from operator import itemgetter
 from pathlib import Path
@@ -346,43 +347,41 @@ def _outcomes(
     Raises:
         SnapshotError: the first one, unless it is to ``keep_going``.
     """
-
-    def outcome_of(group: tuple[str, str]) -> Outcome:
-        try:
-            return _only_snapshot(by_application.pop(group), lags_as_reported, measurements)
-        except SnapshotError as error:
-            return error
-
+    outcome_of = partial(_outcome_of, lags_as_reported, measurements)
     first_outcomes: list[tuple[str, Outcome]] = [(error.application_id or "", error) for error in errors]
-    first_outcomes += [("", outcome_of(group)) for group in list(by_application) if not group[0]]
+    first_outcomes += [("", outcome_of(by_application.pop(group))) for group in list(by_application) if not group[0]]
     first_outcomes.sort(
         key=lambda outcome: (outcome[0], str(outcome[1]) if isinstance(outcome[1], SnapshotError) else "")
     )
-    by_id = ((group[0], outcome_of(group)) for group in sorted(by_application))
+    by_id = ((group[0], outcome_of(by_application.pop(group))) for group in sorted(by_application))
     for _, outcome in merge(first_outcomes, by_id, key=itemgetter(0)):
         if isinstance(outcome, SnapshotError) and not keep_going:
             raise outcome
         yield outcome
 
 
-def _only_snapshot(rows: Sequence[_SnapshotRow], lags_as_reported: bool, measurements: Measurements | None) -> Snapshot:
-    contents = [row.parse() for row in rows]
-    snapshots = [_read_row(row, content, lags_as_reported) for row, content in zip(rows, contents, strict=True)]
+def _outcome_of(lags_as_reported: bool, measurements: Measurements | None, rows: Sequence[_SnapshotRow]) -> Outcome:
+    """Return the only snapshot of an application, or what is wrong with it."""
+    try:
+        contents = [row.parse() for row in rows]
+        snapshots = list(map(partial(_read_row, lags_as_reported), rows, contents))
+        if len(snapshots) == 1 and measurements is not None:
+            return _measured_snapshot(rows[0], contents[0], lags_as_reported, measurements)
+    except SnapshotError as error:
+        return error
     if len(snapshots) == 1:
-        if measurements is None:
-            return snapshots[0]
-        return _measured_snapshot(rows[0], contents[0], lags_as_reported, measurements)
+        return snapshots[0]
     application_id = snapshots[0].state.group.application_id
     captured_at = snapshots[0].captured_at or "no time"
     files = " and ".join(sorted({printable(row.file) for row in rows}))
     problem = f"has {len(rows)} snapshots of {captured_at}, generation {snapshots[0].state.generation}"
     fix = "keep one of them"
-    raise SnapshotError(
+    return SnapshotError(
         problem, where=f"{files}: application {shown(application_id)}", fix=fix, application_id=application_id
     )
 
 
-def _read_row(row: _SnapshotRow, content: Row, lags_as_reported: bool) -> Snapshot:
+def _read_row(lags_as_reported: bool, row: _SnapshotRow, content: Row) -> Snapshot:
     is_counted = bool(row.older) and content.get("generation") is None  # as a history's are, from 0
     snapshot = snapshot_from_row(
         {**content, "generation": row.older} if is_counted else content,
@@ -417,7 +416,7 @@ def _measured_snapshot(row: _SnapshotRow, content: Row, lags_as_reported: bool, 
     from kstream_plan.snapshots.metrics.overlay import with_measured_lags  # noqa: PLC0415 - not without --metrics
 
     overlay = with_measured_lags(content, measurements)
-    snapshot = _read_row(row, overlay.row, lags_as_reported)
+    snapshot = _read_row(lags_as_reported, row, overlay.row)
     return replace(snapshot, warnings=(*overlay.warnings, *snapshot.warnings))
 
 

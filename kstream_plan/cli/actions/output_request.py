@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kstream_plan.cli.actions.each_application import Work
-from kstream_plan.cli.actions.fleet_run import FleetRun
+from kstream_plan.cli.actions.fleet_run import FleetRun, Work
 from kstream_plan.cli.actions.reports import write_plan_reports
 from kstream_plan.cli.actions.results import unreadable
 from kstream_plan.cli.exit_codes import ExitCode

@@ -6,9 +6,10 @@ import threading
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from kstream_plan import snapshots
 from kstream_plan.assignors import FOLLOWS_A_FILE, module_of
@@ -123,8 +124,21 @@ def read_snapshots(
             outcomes = _said_of_measures(list(outcomes), options, measures)
         return _accept_each(iter(outcomes), options, protocols)
 
+    read = partial(
+        snapshots.read,
+        paths,
+        lags=options.lag_rows,
+        as_of=options.as_of,
+        application_ids=options.application_id or (),
+        measured=measures,
+        keep_going=options.keep_going,
+        debug=options.debug,
+        stdin=stdin,
+        **options.reading,
+        **options.session,
+    )
     if handler is None:
-        return list(accept(_read(paths, options, stdin=stdin, measured=measures)))
+        return list(accept(read()))
     still_to_do: Sequence[Outcome] | None = None
 
     def go_on(outcomes: Iterator[Outcome], context: SparkContext) -> Sequence[Outcome]:
@@ -132,7 +146,7 @@ def read_snapshots(
         still_to_do = handler(accept(outcomes), context)
         return still_to_do
 
-    outcomes = _read(paths, options, stdin=stdin, measured=measures, meanwhile=handler.start_workers, then=go_on)
+    outcomes = read(meanwhile=handler.start_workers, then=go_on)
     return list(accept(outcomes)) if still_to_do is None else still_to_do
 
 
@@ -165,20 +179,6 @@ def _accept(outcome: Outcome, options: PlansSnapshots, protocols: Collection[str
         message = f"is a {protocol} group: there {_DECIDES[protocol]} decides, not --set assignor or protocol"
         error = SnapshotError(message, where=place, fix="leave them out", application_id=application_id)
     return error or outcome
-
-
-def _read(paths: Sequence[str], options: PlansSnapshots, **if_given: Any) -> Sequence[Outcome]:
-    return snapshots.read(
-        paths,
-        lags=options.lag_rows,
-        as_of=options.as_of,
-        application_ids=options.application_id or (),
-        **options.reading,
-        keep_going=options.keep_going,
-        **options.session,
-        debug=options.debug,
-        **{name: value for name, value in if_given.items() if value is not None},
-    )
 
 
 def _said_of_measures(

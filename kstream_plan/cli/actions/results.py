@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kstream_plan.documents.results import row_of
 from kstream_plan.errors import KstreamPlanError, UsageError
 from kstream_plan.fleet.batches import packed, unpacked
 from kstream_plan.plans.result import Result
@@ -56,6 +55,8 @@ def results_request(
 
 def rows_of(answer: bytes) -> list[tuple[Any, ...]]:
     """Return the row of an answer with its plan; none if it is an error, which rows are made of elsewhere."""
+    from kstream_plan.documents.results import row_of  # noqa: PLC0415 - not for every plan
+
     result = unpacked(answer).result
     if result is None:
         return []

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from kstream_plan.cli.actions.each_application import each_application
+from kstream_plan.cli.actions.fleet_run import each_application
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
@@ -71,7 +71,7 @@ def bounce(options: BounceOptions) -> None:
         with show_progress(quiet=options.quiet) as progress:
             progress("reading")
 
-            def find_bounces(snapshot: Snapshot, _number: int) -> Bounces:
+            def find_bounces(snapshot: Snapshot) -> Bounces:
                 name = snapshot.state.group.application_id
                 return bounces_of(
                     snapshot,

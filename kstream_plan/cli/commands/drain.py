@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
 
 import typer
 
-from kstream_plan.cli.actions.each_application import Work
-from kstream_plan.cli.actions.fleet_run import FleetRun, Job, JobContext
+from kstream_plan.cli.actions.fleet_run import FleetRun, Job, JobContext, Work
 from kstream_plan.cli.actions.measure import check_measuring
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.plan import cost_of_plan_ms, on_long_plan, on_round

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kstream_plan.cli.actions.each_application import Work, each_application
+from kstream_plan.cli.actions.fleet_run import Work, each_application
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.plan import on_long_plan
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
@@ -75,7 +75,7 @@ def why(options: WhyOptions) -> None:
             work = each_application(
                 _read(options),
                 settings,
-                lambda snapshot, _number: _answers(snapshot, options, progress),
+                lambda snapshot: _answers(snapshot, options, progress),
                 keep_going=options.keep_going,
             )
         errors = _errors(work)
