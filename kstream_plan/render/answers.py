@@ -6,7 +6,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model.note import Command, Remarks
 from kstream_plan.plans import Plan
 from kstream_plan.plans.result import Result
@@ -117,13 +116,15 @@ def to_json(answer: Any, *, full: bool = False, view: bool = False, command: Com
     """
     if _is_check(answer):
         return _check_report("json", answer).rstrip()
-    # each answer has its own document
+    # each answer has a document of its own
     if are_results(answer):
         from kstream_plan.documents.results import result_line  # noqa: PLC0415
 
         return "\n".join(map(result_line, answer))
     name, page = _page_module(answer)
     if isinstance(answer, Plan):
+        from kstream_plan.documents.plan.write import plan_json  # noqa: PLC0415
+
         return plan_json(answer, full=full)
     if name == "plan":
         from kstream_plan.documents.plan.simulation import simulation_json  # noqa: PLC0415

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kstream_plan import snapshots
 from kstream_plan.cli import run
-from kstream_plan.cli.next_commands import input_of, with_commands
+from kstream_plan.cli.pages import input_of, with_commands
 from kstream_plan.comparison.alternative_remarks import change_words
 from kstream_plan.comparison.alternatives import Change
 from kstream_plan.render.page import Line, Page

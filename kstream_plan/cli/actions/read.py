@@ -116,7 +116,10 @@ def read_snapshots(
     """
     check_measuring(options, reads_stdin="-" in paths, other_options=paths)
     measures = None if options.lag_rows else measurements(options, options.now_ms)
-    for module in ("kstream_plan.cli.actions.plan", module_of(options.assignor)):
+    modules = ["kstream_plan.cli.actions.plan", module_of(options.assignor)]
+    if getattr(options, "out", None) or getattr(options, "uses_json", False):
+        modules.append("kstream_plan.documents.plan.write")
+    for module in modules:
         threading.Thread(target=import_module, args=(module,), daemon=True).start()
 
     def accept(outcomes: Iterable[Outcome]) -> Iterator[Outcome]:

@@ -16,14 +16,13 @@ from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.actions.reports import check_reports, write_reports
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report_all
-from kstream_plan.cli.next_commands import input_of
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Following, PlansSnapshots
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Drawing, ReportFile
 from kstream_plan.cli.options.values import parse_name
 from kstream_plan.cli.output import OutputForm, Page, page, write_stdout
-from kstream_plan.cli.pages import answer_text, json_lines
+from kstream_plan.cli.pages import answer_text, input_of, json_lines
 from kstream_plan.cli.progress import Report, show_progress
 from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, ScenarioError, UsageError
 from kstream_plan.model import Snapshot

@@ -29,11 +29,10 @@ from kstream_plan.cli.actions.snapshot_group import (
 )
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures, report_all
-from kstream_plan.cli.next_commands import with_snapshot
 from kstream_plan.cli.options.parameters import option_of, takes
 from kstream_plan.cli.options.snapshot import SnapshotOptions
 from kstream_plan.cli.output import Sort, bytes_written_at_once, check_target, warn, write_stderr, write_stdout
-from kstream_plan.cli.pages import draw_pages
+from kstream_plan.cli.pages import draw_pages, with_snapshot
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.documents.instance_names import load_instance_names
 from kstream_plan.documents.streams_config import (

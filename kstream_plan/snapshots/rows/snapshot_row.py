@@ -20,7 +20,6 @@ from kstream_plan.model.stores import stores_of
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.rows import types as written
 from kstream_plan.snapshots.rows.config import deciding_in, no_settings, read_config, with_names
-from kstream_plan.snapshots.rows.connect_group import read_connect
 from kstream_plan.snapshots.rows.copies import (
     Reports,
     copies_of,
@@ -154,6 +153,8 @@ def _read(row: written.Snapshot, lags: LagHistory | None, lags_as_reported: bool
     protocol, generation, captured_at_ms = _group_protocol(row), row.generation or 0, time_ms(row.captured_at)
     release = _streams_version(row)
     if protocol == "connect":
+        from kstream_plan.snapshots.rows.connect_group import read_connect  # noqa: PLC0415 - most are of Kafka Streams
+
         snapshot = read_connect(row, generation, captured_at_ms, config_as_text=config_as_text, release=release)
         return replace(snapshot, warnings=(*_of_newer(row), *snapshot.warnings))
     streams = protocol == "streams"
