@@ -17,8 +17,8 @@ from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.model.times import format_time
-from kstream_plan.snapshots.files.broken_files import BrokenFileError
 from kstream_plan.snapshots.files.content import reading_within
+from kstream_plan.snapshots.files.kinds import BrokenFileError
 from kstream_plan.snapshots.files.newest_rows import NewestRow
 from kstream_plan.snapshots.files.selection import Selection, selection
 from kstream_plan.snapshots.files.sources import Form, Input, Paths, check_paths, local_input, spool
@@ -217,7 +217,7 @@ def look_into(paths: Paths, folder: Path, stdin: BinaryIO | None, keep_going: bo
 
 
 def _is_a_log(head: bytes) -> bool:
-    from kstream_plan.snapshots.leader_log.looks_like_a_log import is_a_log  # noqa: PLC0415 - only for what is no snapshot
+    from kstream_plan.snapshots.leader_log.kinds_of_logs import is_a_log  # noqa: PLC0415 - only for what is no snapshot
 
     return is_a_log(head)
 

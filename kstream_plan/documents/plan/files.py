@@ -10,8 +10,8 @@ from kstream_plan.documents.plan.read import NoPlanError, SavedPlan, all_sound, 
 from kstream_plan.documents.results import each_result, is_results_file
 from kstream_plan.errors import PlanFileError
 from kstream_plan.plans import Plan
-from kstream_plan.snapshots.files.broken_files import HEAD_BYTES
 from kstream_plan.snapshots.files.content import GZIP_MAGIC, at_hand, read_file
+from kstream_plan.snapshots.files.kinds import HEAD_BYTES
 from kstream_plan.snapshots.rows.json_text import kind_of
 
 

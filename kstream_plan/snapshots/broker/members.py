@@ -12,12 +12,12 @@ from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.snapshots.broker.byte_reader import PayloadError, UnknownVersionError
 from kstream_plan.snapshots.broker.consumer_protocol import (
     MemberAssignment,
+    MemberMetadata,
     Subscription,
     TopicPartition,
     read_assignment,
     read_subscription,
 )
-from kstream_plan.snapshots.broker.group_metadata import MemberMetadata
 from kstream_plan.snapshots.broker.streams_data import (
     LATEST_SUPPORTED_VERSION,
     AssignmentInfo,

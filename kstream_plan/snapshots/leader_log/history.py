@@ -13,8 +13,9 @@ from kstream_plan.model import Note, TaskId
 from kstream_plan.model.not_modelled import NEWER_UNREAD, kept_settings, newer_unread
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.leader_log.generations import LogContents, LoggedGeneration, generations_of
+from kstream_plan.snapshots.leader_log.kinds_of_logs import LogKind, other_log
+from kstream_plan.snapshots.leader_log.lines import StandardInput, each_log
 from kstream_plan.snapshots.leader_log.log_ends import begun_after_each, ends_of, is_after
-from kstream_plan.snapshots.leader_log.log_files import StandardInput, each_log
 from kstream_plan.snapshots.leader_log.log_times import Moment
 from kstream_plan.snapshots.leader_log.logged_settings import (
     GroupSettings,
@@ -24,7 +25,6 @@ from kstream_plan.snapshots.leader_log.logged_settings import (
 )
 from kstream_plan.snapshots.leader_log.message_values import Gap, Joined, Joining, LogPlace, Split
 from kstream_plan.snapshots.leader_log.naming import application_of, application_of_thread, client_of, hosts_of
-from kstream_plan.snapshots.leader_log.other_logs import LogKind, other_log
 from kstream_plan.snapshots.leader_log.records import IN_ONE_LINE, Record, read_records
 from kstream_plan.snapshots.leader_log.rows import Names, copies_since, decision_of, moved_tasks, row_of, time_text
 from kstream_plan.snapshots.leader_log.running_release import (

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from urllib.parse import unquote
 
 from kstream_plan.errors import SparkError
-from kstream_plan.snapshots.files.broken_files import BrokenFileError, broken_gzip
+from kstream_plan.snapshots.files.kinds import BrokenFileError, broken_gzip
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.version import __version__
 

@@ -17,8 +17,8 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
-from kstream_plan.snapshots.files.broken_files import broken_gzip, unreadable
 from kstream_plan.snapshots.files.content import read_file, unpacked
+from kstream_plan.snapshots.files.kinds import broken_gzip, unreadable
 from kstream_plan.snapshots.files.newest_rows import (
     MOST_ROWS,
     KeyedRow,

@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
 from kstream_plan.errors import KstreamPlanError, SnapshotError
-from kstream_plan.snapshots.files.broken_files import BrokenFileError
+from kstream_plan.snapshots.files.kinds import BrokenFileError
 from kstream_plan.snapshots.files.sources import Form, Input
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.rows.json_text import COLUMNS_OF_RESULTS, WRITTEN
