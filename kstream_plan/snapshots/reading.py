@@ -25,7 +25,6 @@ from kstream_plan.snapshots.files.sources import Form, Input, Paths, check_paths
 from kstream_plan.snapshots.files.temporary import temporary_folder
 from kstream_plan.snapshots.rows.fields import FieldError, Row, parse_time, printable, shown
 from kstream_plan.snapshots.rows.json_text import parse_row, refuse_written
-from kstream_plan.snapshots.rows.lag_history import HistoryRow, LagHistory, StoreHistory
 from kstream_plan.snapshots.rows.measured_rates import INTERVALS_OVER
 from kstream_plan.snapshots.rows.snapshot_row import lags_wanted, snapshot_error, snapshot_from_row
 from kstream_plan.snapshots.rows.stalled_copies import copies_behind, with_no_closer
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
     from kstream_plan.snapshots.metrics.measurements import Measurements
+    from kstream_plan.snapshots.rows.lag_history import LagHistory
     from kstream_plan.snapshots.spark.newest_lags import LagText
 
 #: One application: its snapshot, or what is wrong with it.
@@ -441,6 +441,12 @@ def lag_history(texts: Sequence[LagText], earliest_us: int | None) -> LagHistory
     Raises:
         SnapshotError: a row is no JSON object.
     """
+    from kstream_plan.snapshots.rows.lag_history import (  # noqa: PLC0415 - not without lag rows
+        HistoryRow,
+        LagHistory,
+        StoreHistory,
+    )
+
     rows = [HistoryRow(parse_row(text.text, text.file), text.file, text.has_duplicate) for text in texts]
     stores = [
         StoreHistory(

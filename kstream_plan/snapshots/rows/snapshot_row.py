@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Group, GroupState, Holding, Instance, KnownDecision, Note, Snapshot, Task
@@ -33,8 +33,6 @@ from kstream_plan.snapshots.rows.decision import counted_from_ms, read_decision
 from kstream_plan.snapshots.rows.fields import FieldError, Row, checked_text, printable, shown, time_ms
 from kstream_plan.snapshots.rows.json_text import refuse_written
 from kstream_plan.snapshots.rows.lag_age import coverage, ends_seen_at_ms, lags_at_most, lags_when_told, still_caught_up
-from kstream_plan.snapshots.rows.lag_history import LagHistory, rates_of, usable_lag_rows
-from kstream_plan.snapshots.rows.lag_window import LagsWanted
 from kstream_plan.snapshots.rows.lags import LagRow, read_lag_rows
 from kstream_plan.snapshots.rows.measured_rates import read_rates
 from kstream_plan.snapshots.rows.stalled_copies import Course, no_closer, notes_of
@@ -56,6 +54,10 @@ from kstream_plan.snapshots.rows.tasks_and_members import (
 )
 from kstream_plan.snapshots.rows.typed_rows import reader_of
 from kstream_plan.snapshots.rows.types import LagSource
+
+if TYPE_CHECKING:
+    from kstream_plan.snapshots.rows.lag_history import LagHistory
+    from kstream_plan.snapshots.rows.lag_window import LagsWanted
 
 #: The major number of the format that this reader understands.
 FORMAT_MAJOR = 1
@@ -99,6 +101,8 @@ def lags_wanted(row: Row, until_us: int | None, rates_over_ms: int | None) -> La
 
     Errors of the row are raised when it is read.
     """
+    from kstream_plan.snapshots.rows.lag_window import LagsWanted  # noqa: PLC0415 - not without lag rows
+
     request = LagsWanted(until_us).extended_to(rates_over_ms or 0)
     try:
         typed = _typed(row)
@@ -168,6 +172,8 @@ def _read(row: written.Snapshot, lags: LagHistory | None, lags_as_reported: bool
     if lags is None:
         lag_rows = read_lag_rows(row.lags or (), members)
     else:
+        from kstream_plan.snapshots.rows.lag_history import rates_of, usable_lag_rows  # noqa: PLC0415 - few have one
+
         lag_rows, lag_notes = usable_lag_rows(lags, members, holdings, config, captured_at_ms)
     reports = reports_of(lag_rows)
     nothing_logged = {row.task for row in lag_rows} - {row.task for row in lag_rows if row.logged}

@@ -9,13 +9,15 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kstream_plan.model import Copy, Group, Holding, Note, Snapshot
 from kstream_plan.model.coverage import COMES_NO_CLOSER
 from kstream_plan.model.note import name_list
 from kstream_plan.model.times import duration
-from kstream_plan.snapshots.rows.lag_history import StoreHistory, by_seat
+
+if TYPE_CHECKING:
+    from kstream_plan.snapshots.rows.lag_history import StoreHistory
 
 #: The shortest time over which a lag that does not fall means anything.
 LONG_ENOUGH_MS = 60_000
@@ -43,6 +45,8 @@ def no_closer(
 
     Copies of a task that the instance itself runs do not count, nor caught-up ones (lag at most ``ready_lag``).
     """
+    from kstream_plan.snapshots.rows.lag_history import by_seat  # noqa: PLC0415 - not without lag rows
+
     instance_of = group.instance_of
     active_seats = {
         (task, instance_of[consumer]) for consumer, holding in enumerate(holdings) for task in holding.active

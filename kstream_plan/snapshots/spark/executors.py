@@ -22,10 +22,9 @@ from pyspark import RDD, SparkContext, StatusTracker, StorageLevel, cloudpickle
 from pyspark.sql import DataFrame
 
 from kstream_plan.errors import SparkError
-from kstream_plan.snapshots.spark.failures import EXECUTOR_TIMEOUT, NO_EXECUTOR, executor_failure
+from kstream_plan.snapshots.spark.failures import EXECUTOR_TIMEOUT, NO_EXECUTOR, executor_failure, explained
 from kstream_plan.snapshots.spark.private_names import count_in_java, scala_context
 from kstream_plan.snapshots.spark.session import sql_session
-from kstream_plan.snapshots.spark.texts import explained
 from kstream_plan.version import __version__
 
 #: What is done with a batch: by its name in the worker, so that a function of a module, or a ``partial`` of one.

@@ -16,9 +16,8 @@ from kstream_plan.snapshots.files.sources import PARQUET_MAGIC, Form, Input, for
 from kstream_plan.snapshots.leader_log.kinds_of_logs import is_a_log
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.rows.json_text import COLUMNS_OF_RESULTS, kind_of
-from kstream_plan.snapshots.spark.failures import spark_failure
+from kstream_plan.snapshots.spark.failures import explained, spark_failure
 from kstream_plan.snapshots.spark.private_names import hadoop
-from kstream_plan.snapshots.spark.texts import explained
 
 #: The kinds of documents that are read by ``show``, ``check``, ``diff`` and ``fleet``.
 _PLANS = {"plan", "result"}
