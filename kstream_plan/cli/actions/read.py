@@ -119,8 +119,8 @@ def read_snapshots(
     modules = ["kstream_plan.cli.actions.plan", module_of(options.assignor)]
     if getattr(options, "out", None) or getattr(options, "uses_json", False):
         modules.append("kstream_plan.documents.plan.write")
-    for module in modules:
-        threading.Thread(target=import_module, args=(module,), daemon=True).start()
+    # one thread: two that import a package and what is in it may wait for each other
+    threading.Thread(target=lambda: [import_module(module) for module in modules], daemon=True).start()
 
     def accept(outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
         if measures is not None:

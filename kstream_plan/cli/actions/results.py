@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kstream_plan.errors import KstreamPlanError, UsageError
 from kstream_plan.fleet.batches import packed, unpacked
-from kstream_plan.plans.result import Result
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
+    from kstream_plan.plans.result import Result
     from kstream_plan.snapshots.spark.data_set import DataSet
 
 
@@ -75,4 +75,6 @@ def without_json(answer: bytes) -> bytes:
 
 def unreadable(error: KstreamPlanError) -> Result:
     """Return the result of an application, or a file, of which there is only an error."""
+    from kstream_plan.plans.result import Result  # noqa: PLC0415 - loads what plans are made of
+
     return Result(application_id=error.application_id, outcome="unreadable", error=str(error))
