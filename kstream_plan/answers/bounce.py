@@ -20,9 +20,9 @@ from kstream_plan.documents.codec import (
     whole,
     with_name,
 )
-from kstream_plan.documents.frameworks import kafka_name
 from kstream_plan.documents.plan.fields import LONGEST_PAUSE
 from kstream_plan.documents.scenario_file import scenario_yaml
+from kstream_plan.model.settings import kafka_name
 from kstream_plan.plans.caught_up_evidence import options_that_tell
 from kstream_plan.simulation.bounces import Bounces, Safety, SimulatedWay, Way
 

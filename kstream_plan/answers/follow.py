@@ -7,9 +7,8 @@ from collections.abc import Callable
 from kstream_plan.answers.document import FORM, document, field
 from kstream_plan.answers.happened import GENERATION, TASK_DIFFERENCE
 from kstream_plan.documents.codec import COUNT, TEXT, list_of, or_null
-from kstream_plan.live.course import RestoringCopy
+from kstream_plan.live.course import MovedTask, RestoringCopy
 from kstream_plan.live.events import Event
-from kstream_plan.live.placement import MovedTask
 from kstream_plan.model.times import format_time
 
 _TIME = or_null(TEXT)

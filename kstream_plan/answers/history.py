@@ -12,8 +12,7 @@ from kstream_plan.documents.codec import NUMBER, TEXT, Codec, list_of, one_of, o
 from kstream_plan.documents.records import Field
 from kstream_plan.model.note import Command
 from kstream_plan.model.times import format_time
-from kstream_plan.snapshots.rows.lag_course import FIGURES, InstanceCourse, LagCourse, TaskCourse
-from kstream_plan.snapshots.rows.lag_remarks import lag_remarks
+from kstream_plan.snapshots.rows.lag_course import FIGURES, InstanceCourse, LagCourse, TaskCourse, lag_remarks
 
 _RATE = or_null(replace(NUMBER, schema={"type": "number", "minimum": 0}))
 _TIME = replace(TEXT, schema={"type": "string", "format": "date-time"})

@@ -28,7 +28,16 @@ _OBJECTS_BETWEEN_COLLECTIONS = 200_000
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command line (default: this process's) and return its exit code."""
     try:
-        return _run(arguments)
+        from kstream_plan.cli.application import run_command  # noqa: PLC0415 - takes its time
+
+        try:
+            code = run_command(arguments)
+        except Exception:
+            signals.end_if_signalled()  # PySpark may fail as it cleans up after what ended it
+            raise
+        signals.end_if_postponed()
+        signals.end_if_signalled()
+        return code
     except KeyboardInterrupt:
         signals.forget()
         sys.stderr.write("kstream-plan: interrupted\n")
@@ -36,19 +45,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as end:  # a termination
         signals.forget()
         return int(end.code or 0)
-
-
-def _run(arguments: Sequence[str] | None) -> int:
-    from kstream_plan.cli.application import run_command  # noqa: PLC0415 - takes its time
-
-    try:
-        code = run_command(arguments)
-    except Exception:
-        signals.end_if_signalled()  # PySpark may fail as it cleans up after what ended it
-        raise
-    signals.end_if_postponed()
-    signals.end_if_signalled()
-    return code
 
 
 def main() -> None:

@@ -93,7 +93,10 @@ class PanelledCommand(TyperCommand):
         return [item for item in self.params if isinstance(item, TyperOption) and item.name != "help_all"]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments, and note which options are given as which words, or by a file or the environment."""
+        """Parse the arguments, and note which options are given as which words, or by a file or the environment.
+
+        If the command is verbose, say what those give it.
+        """
         (words, warnings), options = self.modern_words(args), self._options
         if warnings:
             from kstream_plan.cli.output import warn  # noqa: PLC0415 - not for help
@@ -111,21 +114,17 @@ class PanelledCommand(TyperCommand):
         take_settings(ctx, options, values, self.by_set)
         if "spark_conf" not in self.by_set and ctx.params.pop("spark_conf", None) and "spark_conf" in values:
             raise UsageError("this command starts no Spark", where="--spark-conf", fix="leave it out")
+        if ctx.params.get("verbose") and not ctx.resilient_parsing:
+            from kstream_plan.cli.output import write_stderr  # noqa: PLC0415 - not for help
+
+            for source in CommandLine.sources:
+                write_stderr(f"note: {source.option} {' '.join(source.texts)} from {source.place}")
         return rest
 
     def modern_words(self, words: Sequence[str]) -> ModernWords:
         """Return words of the command line with today's names of options, and a warning for each old one."""
         arguments = {str(item.name) for item in self.params if item.param_type_name == "argument"}
         return modern_words(words, arguments.union(*(item.opts for item in self._options if not item.is_flag)))
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command; if it is verbose, say before what a file or the environment gives it."""
-        if ctx.params.get("verbose"):
-            from kstream_plan.cli.output import write_stderr  # noqa: PLC0415 - not for help
-
-            for source in CommandLine.sources:
-                write_stderr(f"note: {source.option} {' '.join(source.texts)} from {source.place}")
-        return super().invoke(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the options panel by panel, then how many more there are."""

@@ -6,15 +6,15 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from typing import TYPE_CHECKING, Protocol
 
 from kstream_plan.cli.color import takes_color
 from kstream_plan.cli.output import write_stderr
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.numbers import duration
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 #: Work that is over sooner says nothing where there is no terminal; after each line it is quiet for twice as long.
 _A_WHILE_S = 10.0
@@ -41,14 +41,19 @@ def show_progress(*, quiet: bool = False) -> Iterator[Report]:
     if not sys.stderr.isatty():
         yield Lines(time.monotonic)
         return
+    from rich import progress  # noqa: PLC0415 - only in a terminal
+    from rich.console import Console  # noqa: PLC0415
+
     columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(24),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        progress.SpinnerColumn(),
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(24),
+        progress.TimeElapsedColumn(),
+        progress.TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True, no_color=not takes_color(sys.stderr)), transient=True) as bar:
+    with progress.Progress(
+        *columns, console=Console(stderr=True, no_color=not takes_color(sys.stderr)), transient=True
+    ) as bar:
         yield _Bar(bar)
 
 

@@ -1,18 +1,18 @@
-"""Warnings, notes and assumptions of alternatives: each line once, with the alternatives that have it."""
+"""Warnings, notes and assumptions of alternatives, each line once, with those that have it; and what to try next."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from kstream_plan.comparison.alternatives import Change, SameOutcome
-from kstream_plan.comparison.next_command import next_command
+from kstream_plan.comparison.alternatives import Change, SameOutcome, fastest
 from kstream_plan.model import Note
 from kstream_plan.model.note import Remarks
-from kstream_plan.model.settings import SETTINGS_IN_FORCE
+from kstream_plan.model.settings import CONFIG_NAMES, SETTINGS_IN_FORCE
 from kstream_plan.plans.note_codes import STATELESS_MOVES
 from kstream_plan.plans.rebalance_events import events, totals
-from kstream_plan.plans.remarks import remarks
+from kstream_plan.plans.remarks import change_option, remarks
 from kstream_plan.snapshots.rows.fields import printable
 
 #: Settings whose purpose is safety: a plan that is faster with less of it is no better.
@@ -21,6 +21,15 @@ _SAFETY = {
     "acceptable.recovery.lag": "a copy may be so far behind when its task starts on it, and restores before it runs",
     "session.timeout.ms": "a shorter time-out takes slow members for crashed ones, a longer one notices crashes later",
 }
+
+#: What is varied and has an option of its own; every other setting is one of ``--set``.
+_OWN_OPTIONS = (
+    "acceptable_recovery_lag",
+    "max_warmup_replicas",
+    "num_standby_replicas",
+    "probing_rebalance_interval_ms",
+)
+_MAX_LEARNERS = "max_learners"
 
 
 def settings_text(changes: Sequence[Sequence[Change]], *, with_names: bool = True) -> str:
@@ -100,3 +109,32 @@ def _of_alternatives(note: Note, names: Sequence[str], number: int) -> Note:
     if len(names) == number:
         return note
     return note._replace(message=f"With {' and '.join(names)}: {note.message}")
+
+
+def next_command(outcomes: Sequence[SameOutcome]) -> Iterator[Note]:
+    """Yield the command that shows the fastest alternative in full, else the first one if it keeps to the policy."""
+    alternative = (fastest(outcomes) or outcomes)[0].alternative
+    if alternative.keeps_policy is False:
+        return
+    changes, change = alternative.changes, change_option(alternative.plan)
+    names = [change.name.replace(".", "_") for change in changes]
+    if names == ["plan"]:
+        if changes[0].value.isprintable():
+            yield Note("in-full", f"kstream-plan show {shlex.quote(changes[0].value)}")
+    elif change is not None and {*names} <= {*CONFIG_NAMES, "assignor", "design", "protocol", _MAX_LEARNERS}:
+        words = " ".join(filter(None, (change_words(setting, changes) for setting in changes)))
+        command = "simulate-scaleout" if change else "assign"
+        yield Note("in-full", f"kstream-plan {command} SNAPSHOT{change} {words}")
+
+
+def change_words(change: Change, changes: Sequence[Change]) -> str:
+    """Return the option for a change; empty: the option of another change includes it."""
+    name, values = change.name.replace(".", "_"), {setting.name: setting.value for setting in changes}
+    design, learners = values.get("design", "learner"), values.get("max.learners")
+    if name == _MAX_LEARNERS:
+        return f"--design learner:max.learners={learners}" if design == "learner" else ""
+    if name == "design":
+        return "" if change.value == "learner" and learners is not None else f"--design {shlex.quote(change.value)}"
+    if name in _OWN_OPTIONS:
+        return f"--{name.removesuffix('_ms').replace('_', '-')} {shlex.quote(change.value)}"
+    return f"--set {shlex.quote(f'{change.name}={change.value}')}"

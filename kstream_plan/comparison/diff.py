@@ -21,7 +21,7 @@ from kstream_plan.comparison.changes import (
     TaskClass,
     Totals,
 )
-from kstream_plan.comparison.warmth import Evidence
+from kstream_plan.comparison.sides import Evidence
 from kstream_plan.model import Group, Holding, Instance, Note, WorkId
 from kstream_plan.model.note import Remarks, name_list
 from kstream_plan.plans import Role, Seat

@@ -8,8 +8,8 @@ from itertools import pairwise
 from kstream_plan.comparison.changes import ChangeCourse, Side, Start, TaskChange, TaskClass
 from kstream_plan.comparison.diff import compare
 from kstream_plan.model import LATEST, UNKNOWN, WorkId
+from kstream_plan.snapshots.rows.fields import parse_time
 from kstream_plan.snapshots.rows.measured_rates import progress
-from kstream_plan.snapshots.rows.times import parse_time
 
 
 def history_course(sides: Sequence[Side]) -> ChangeCourse:

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
-from kstream_plan.comparison.decisions import decision_by_member, differences, planned_decision, recorded_decision
-from kstream_plan.comparison.newcomers import names_of_newcomers
+from kstream_plan.comparison.decisions import (
+    decision_by_member,
+    differences,
+    names_of_newcomers,
+    planned_decision,
+    recorded_decision,
+)
 from kstream_plan.comparison.prediction import (
     CopyEvidence,
     DifferenceCause,
@@ -20,7 +25,7 @@ from kstream_plan.comparison.prediction import (
 from kstream_plan.model import UNKNOWN, Group, WorkId
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.plans import HandOver, Plan, Promote, Reason, Round, Trigger, Withhold
-from kstream_plan.snapshots.rows.times import parse_time
+from kstream_plan.snapshots.rows.fields import parse_time
 
 #: A follow-up that comes so much later or earlier than planned finds other lags.
 _LATE_MS = 500

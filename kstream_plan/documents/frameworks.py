@@ -5,10 +5,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from kstream_plan.documents.java_properties import Setting, UnknownValue
 from kstream_plan.errors import ConfigError
+from kstream_plan.model.settings import kafka_name
 
 #: Clients whose settings are not those of the group's members.
 _OTHER_CLIENTS = frozenset({"RESTORE", "GLOBAL", "ADMIN", "PRODUCER", "ZOOKEEPER"})
@@ -145,12 +147,6 @@ def nothing_counts(ignored: Sequence[Setting], file_name: str) -> ConfigError:
     )
 
 
-def kafka_name(name: str) -> str:
-    """Return Kafka's spelling of a setting: dots, but for the two costs, which Kafka writes with ``_``."""
-    dotted = name.replace("_", ".")
-    return dotted.replace("traffic.cost", "traffic_cost").replace("non.overlap.cost", "non_overlap_cost")
-
-
 class _Meaning(NamedTuple):
     """The meaning of a name.
 
@@ -205,10 +201,10 @@ class _Prefixes:
     def _meaning_under(self, prefix: str, name: str) -> _Meaning | None:
         if prefix in self._own_prefixes:
             return _Meaning(_OWN_RANK, name, self._own_prefixes[prefix])
-        for rank, pattern in _PATTERNS:
+        for rank, pattern in _patterns():
             if (match := pattern.fullmatch(prefix)) is not None:
                 return _Meaning(rank, name, "".join(match.groups()))
-        for rank, pattern in _PATTERNS_WITHIN:
+        for rank, pattern in _patterns_within():
             match = pattern.fullmatch(prefix)
             if match is not None and (rank in _OF_SPRING or not _CLOSED.fullmatch(prefix)):
                 return _Meaning(rank, name, match["outer"])
@@ -319,13 +315,24 @@ def _pattern(prefix: str, outer_pattern: str = "") -> re.Pattern[str]:
     return re.compile(outer_pattern + "_".join(parts))
 
 
-_PATTERNS = tuple((rank, _pattern(framework.prefix)) for rank, framework in enumerate(FRAMEWORKS, start=_OWN_RANK + 1))
-#: Of prefixes so long that what stands before them, as in a file that holds several configurations, does not matter.
-_PATTERNS_WITHIN = tuple(
-    (rank, _pattern(framework.prefix, "(?P<outer>.+)_"))
-    for rank, framework in enumerate(FRAMEWORKS, start=_OWN_RANK + 1)
-    if "_" in _normal(framework.prefix.partition("*")[0])
-)
+@cache
+def _patterns() -> Sequence[tuple[int, re.Pattern[str]]]:
+    return [(rank, _pattern(framework.prefix)) for rank, framework in enumerate(FRAMEWORKS, start=_OWN_RANK + 1)]
+
+
+@cache
+def _patterns_within() -> Sequence[tuple[int, re.Pattern[str]]]:
+    """Return those of prefixes so long that what stands before them does not matter.
+
+    That is so in a file that holds several configurations.
+    """
+    return [
+        (rank, _pattern(framework.prefix, "(?P<outer>.+)_"))
+        for rank, framework in enumerate(FRAMEWORKS, start=_OWN_RANK + 1)
+        if "_" in _normal(framework.prefix.partition("*")[0])
+    ]
+
+
 _OF_SPRING = frozenset(
     rank for rank, framework in enumerate(FRAMEWORKS, start=_OWN_RANK + 1) if framework.prefix.startswith("spring.")
 )

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from kstream_plan.documents.frameworks import kafka_name
 from kstream_plan.documents.own_settings import OWN_SETTINGS
 from kstream_plan.documents.streams_config import (
     StreamsConfigFile,
@@ -27,6 +26,7 @@ from kstream_plan.model.settings import (
     SETTINGS_IN_FORCE,
     THREADS_NOT_PLANNED,
     AssignmentConfig,
+    kafka_name,
 )
 from kstream_plan.model.snapshot import Stores
 from kstream_plan.model.streams_group import GROUP_SETTINGS

@@ -23,15 +23,14 @@ from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Copy, Group, Holding, Snapshot, work_id
 from kstream_plan.model.times import format_time
 from kstream_plan.protocols import gives_up
-from kstream_plan.snapshots.files.broken_files import broken_gzip, unzipped_head
 from kstream_plan.snapshots.files.content import TooLargeError, read_file, standard_input, unpacked
+from kstream_plan.snapshots.files.kinds import broken_gzip, unzipped_head
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import STDIN, Form, LocalFile, check_paths, form_of
-from kstream_plan.snapshots.leader_log.looks_like_a_log import is_a_log
-from kstream_plan.snapshots.rows.fields import Row, printable, shown
+from kstream_plan.snapshots.leader_log.kinds_of_logs import is_a_log
+from kstream_plan.snapshots.rows.fields import Row, parse_time, printable, shown, time_asked_for
 from kstream_plan.snapshots.rows.json_text import parse_json, parse_row
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from kstream_plan.snapshots.rows.times import parse_time, time_asked_for
 
 GENERATION = re.compile(r"\d{1,10}", re.ASCII)
 

@@ -118,7 +118,7 @@ def _date_orders() -> Iterable[str]:
 def _moment_ms(text: str) -> int:
     """Return a time, or the end of a day, since 1970."""
     from kstream_plan.documents.policy_file import parse_date  # noqa: PLC0415 - not for help
-    from kstream_plan.snapshots.rows.times import parse_time  # noqa: PLC0415 - not for saved plans
+    from kstream_plan.snapshots.rows.fields import parse_time  # noqa: PLC0415 - not for saved plans
 
     try:
         if "T" in text.upper():

@@ -14,9 +14,8 @@ from kstream_plan.model.times import format_time
 from kstream_plan.plans import Plan, Trigger
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import STDIN
-from kstream_plan.snapshots.rows.fields import Row, printable, shown
+from kstream_plan.snapshots.rows.fields import Row, parse_time, printable, shown
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from kstream_plan.snapshots.rows.times import parse_time
 
 #: Of so many rows with their decisions on a history is one; a single one is a snapshot.
 _LEAST_ROWS = 2

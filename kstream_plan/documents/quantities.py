@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from kstream_plan.model.settings import MAX_LONG
-from kstream_plan.policy.limits import Percent
+
+if TYPE_CHECKING:
+    from kstream_plan.policy.limits import Percent
 
 _MS_PER_UNIT = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _SECONDS_PER_UNIT = {"s": 1, "m": 60, "h": 3_600}
@@ -24,20 +27,20 @@ _BYTES_PER_UNIT = {
 }
 
 _NUMBER = r"\d{1,19}(?:\.\d{1,9})?"
-_PART = re.compile(rf"({_NUMBER})(ms|s|m|h|d)", re.ASCII)
-_DURATION = re.compile(rf"(?:{_NUMBER}(?:ms|s|m|h|d))+", re.ASCII)
-_BARE = re.compile(r"\d{1,19}", re.ASCII)
-_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,30}")
-_COUNT = re.compile(r"\d{1,19}(?:_\d{1,19})*", re.ASCII)
-_PERCENT = re.compile(r"(0{0,17}(?:100(?:\.0{1,9})?|\d{1,2}(?:\.\d{1,9})?))[ ]?%", re.ASCII)
-_SIZE = re.compile(rf"({_NUMBER}) ?(B|kB|MB|GB|TB|KiB|MiB|GiB|TiB)?", re.ASCII)
-_RATE = re.compile(rf"({_NUMBER})(?:/(s|m|h))?", re.ASCII)
+_PART = rf"({_NUMBER})(ms|s|m|h|d)"
+_DURATION = rf"(?:{_NUMBER}(?:ms|s|m|h|d))+"
+_BARE = r"\d{1,19}"
+_WHOLE_NUMBER = r"[+-]?[0-9]{1,30}"
+_COUNT = r"\d{1,19}(?:_\d{1,19})*"
+_PERCENT = r"(0{0,17}(?:100(?:\.0{1,9})?|\d{1,2}(?:\.\d{1,9})?))[ ]?%"
+_SIZE = rf"({_NUMBER}) ?(B|kB|MB|GB|TB|KiB|MiB|GiB|TiB)?"
+_RATE = rf"({_NUMBER})(?:/(s|m|h))?"
 
 #: What the texts are like that are read below, for JSON Schemas.
-DURATION_TEXT = f"{_BARE.pattern}|{_DURATION.pattern}"
-RATE_TEXT = _RATE.pattern
-COUNT_TEXT = _COUNT.pattern
-SHARE_TEXT = f"{_COUNT.pattern}|{_PERCENT.pattern}"
+DURATION_TEXT = f"{_BARE}|{_DURATION}"
+RATE_TEXT = _RATE
+COUNT_TEXT = _COUNT
+SHARE_TEXT = f"{_COUNT}|{_PERCENT}"
 
 
 def parse_duration(text: str) -> int:
@@ -47,10 +50,12 @@ def parse_duration(text: str) -> int:
         ValueError: ``text`` is no such duration, not whole milliseconds, or beyond 64 bits.
     """
     text = text.strip()
-    if _BARE.fullmatch(text):
+    if re.fullmatch(_BARE, text, re.ASCII):
         milliseconds = Decimal(text)
-    elif _DURATION.fullmatch(text):
-        milliseconds = sum((Decimal(n) * _MS_PER_UNIT[unit] for n, unit in _PART.findall(text)), Decimal(0))
+    elif re.fullmatch(_DURATION, text, re.ASCII):
+        milliseconds = sum(
+            (Decimal(n) * _MS_PER_UNIT[unit] for n, unit in re.findall(_PART, text, re.ASCII)), Decimal(0)
+        )
     else:
         raise ValueError(f"{text!r} is not a duration like 90s, 10m, 1.5h or 250ms (a bare number is milliseconds)")
     if milliseconds != int(milliseconds) or milliseconds > MAX_LONG:
@@ -64,7 +69,7 @@ def parse_rate(text: str) -> float:
     Raises:
         ValueError: ``text`` is no such rate.
     """
-    match = _RATE.fullmatch(text.strip())
+    match = re.fullmatch(_RATE, text.strip(), re.ASCII)
     if match is None:
         raise ValueError(
             f"{text!r} is not a rate in records like 5000/s, 300000/m or 100/h (a bare number is per second): "
@@ -80,7 +85,7 @@ def parse_count(text: str) -> int:
         ValueError: ``text`` is no such number, or beyond 64 bits.
     """
     text = text.strip()
-    if not _COUNT.fullmatch(text) or len(text) > 60 or int(text) > MAX_LONG:
+    if not re.fullmatch(_COUNT, text, re.ASCII) or len(text) > 60 or int(text) > MAX_LONG:
         raise ValueError(f"{text!r} is not a whole number like 20 or 2_000_000")
     return int(text)
 
@@ -91,7 +96,7 @@ def parse_whole_number(text: str) -> int:
     Raises:
         ValueError: ``text`` is no such number, or has more than 30 digits.
     """
-    if not _WHOLE_NUMBER.fullmatch(text):
+    if not re.fullmatch(_WHOLE_NUMBER, text, re.ASCII):
         raise ValueError(f"{text!r} is not a whole number")
     return int(text)
 
@@ -113,7 +118,7 @@ def parse_size(text: str) -> int:
     Raises:
         ValueError: ``text`` is no such size, not whole bytes, or beyond 64 bits.
     """
-    match = _SIZE.fullmatch(text.strip())
+    match = re.fullmatch(_SIZE, text.strip(), re.ASCII)
     size = None if match is None else Decimal(match[1]) * _BYTES_PER_UNIT[match[2] or "B"]
     if size is None or size != int(size) or size > MAX_LONG:
         raise ValueError(f"{text!r} is not a size like 512MiB or 4GiB (a bare number is bytes)")
@@ -126,8 +131,10 @@ def parse_share(text: str) -> int | Percent:
     Raises:
         ValueError: ``text`` is neither, or more than 100%.
     """
+    from kstream_plan.policy.limits import Percent  # noqa: PLC0415 - only policies have shares
+
     text = text.strip()
-    match = _PERCENT.fullmatch(text)
+    match = re.fullmatch(_PERCENT, text, re.ASCII)
     if match is not None:
         return Percent(Decimal(match[1]))
     try:

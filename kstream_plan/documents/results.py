@@ -15,10 +15,10 @@ from kstream_plan.documents.codec import Json, WrongValueError, schema_of
 from kstream_plan.documents.records import Codecs, Field
 from kstream_plan.errors import PlanFileError
 from kstream_plan.plans.result import Result
-from kstream_plan.snapshots.files.broken_files import HEAD_BYTES
 from kstream_plan.snapshots.files.content import at_hand, read_file
+from kstream_plan.snapshots.files.kinds import HEAD_BYTES
 from kstream_plan.snapshots.files.sources import PARQUET_MAGIC, check_paths
-from kstream_plan.snapshots.rows.document_kind import COLUMNS_OF_RESULTS, kind_of
+from kstream_plan.snapshots.rows.json_text import COLUMNS_OF_RESULTS, kind_of
 
 FORMAT_VERSION = "1.0"
 _ROWS_AT_ONCE = 64

@@ -10,11 +10,10 @@ from inspect import getdoc
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 
 from kstream_plan.documents.codec import Codec, Json, schema_of
-from kstream_plan.documents.frameworks import kafka_name
 from kstream_plan.model.connect_group import CONNECT_SETTINGS
 from kstream_plan.model.not_modelled import DECIDING_SETTINGS
 from kstream_plan.model.setting_texts import STORE_SETTINGS
-from kstream_plan.model.settings import CONFIG_NAMES, MAX_INT, RACK_STRATEGIES, RANGES, AssignmentConfig
+from kstream_plan.model.settings import CONFIG_NAMES, MAX_INT, RACK_STRATEGIES, RANGES, AssignmentConfig, kafka_name
 from kstream_plan.model.streams_group import GROUP_SETTINGS
 from kstream_plan.snapshots.rows.connect_group import CONNECT_PROTOCOLS
 from kstream_plan.snapshots.rows.types import RULES, KeyedBy, LagSnapshot, Says, Settings, Snapshot

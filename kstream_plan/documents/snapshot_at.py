@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Snapshot
 from kstream_plan.snapshots.files.newest_rows import MOST_ROWS
-from kstream_plan.snapshots.rows.no_closer_since import copies_behind, with_no_closer
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from kstream_plan.snapshots.rows.stalled_copies import LONG_ENOUGH_MS
+from kstream_plan.snapshots.rows.stalled_copies import LONG_ENOUGH_MS, copies_behind, with_no_closer
 
 if TYPE_CHECKING:
     from kstream_plan.documents.history import HistoryEntry

@@ -13,11 +13,8 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from kstream_plan.documents.frameworks import identifies, kafka_name, nothing_counts
-from kstream_plan.documents.java_properties import Setting
-from kstream_plan.documents.mistakes import Mistakes
 from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.errors import ConfigError
 from kstream_plan.model import Note
@@ -25,10 +22,13 @@ from kstream_plan.model.connect_group import CONNECT_SETTINGS
 from kstream_plan.model.not_modelled import DECIDING_SETTINGS
 from kstream_plan.model.scenario import SettingValue
 from kstream_plan.model.setting_texts import STORE_SETTINGS, stores_of, value_from_text
-from kstream_plan.model.settings import CONFIG_NAMES, CONNECT_GROUP_ONLY, AssignmentConfig
+from kstream_plan.model.settings import CONFIG_NAMES, CONNECT_GROUP_ONLY, AssignmentConfig, kafka_name
 from kstream_plan.model.snapshot import Stores
 from kstream_plan.model.streams_group import GROUP_SETTINGS
 from kstream_plan.snapshots.files.kinds import named_as_it_is
+
+if TYPE_CHECKING:
+    from kstream_plan.documents.java_properties import Setting
 
 #: Prefixes that Kafka Streams gives its consumers' settings; a later one beats an earlier one.
 _CONSUMER_PREFIXES = ("", "consumer_", "main_consumer_")
@@ -79,6 +79,8 @@ def load_streams_config(path: str | Path) -> StreamsConfigFile:
             out of range.
     """
     # what reads every form of settings takes its time, and most commands are given none
+    from kstream_plan.documents.frameworks import identifies, nothing_counts  # noqa: PLC0415
+    from kstream_plan.documents.mistakes import Mistakes  # noqa: PLC0415
     from kstream_plan.documents.settings_file import SETTINGS_KINDS, SettingsQuery, read_settings  # noqa: PLC0415
 
     file_name = str(path)
@@ -239,6 +241,8 @@ def setting_from_text(
             else f"write one of {', '.join([*names, *other_names])}"
         )
         raise ConfigError(f"{name!r} is no setting that counts here", where=location, fix=fix)
+    from kstream_plan.documents.java_properties import Setting  # noqa: PLC0415 - most commands are given none
+
     setting = Setting(name, in_milliseconds(name, text), 1)
     return setting_value(setting, location, location, of_groups=True)
 

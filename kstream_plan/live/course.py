@@ -1,17 +1,20 @@
-"""A plan and how far the group has come: what came as planned, what is due, and when it ends."""
+"""A plan and how far the group has come: what came as planned, what is due, when it ends.
+
+Where rebalances are not recorded, in streams groups and Connect by its REST interface, that goes by where tasks run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
+from kstream_plan.comparison.decisions import decision_by_member, differences, names_of_newcomers, recorded_decision
 from kstream_plan.comparison.plan_and_history import said_and_happened
 from kstream_plan.comparison.prediction import Recorded, SaidAndHappened, TaskDifference
 from kstream_plan.documents.prediction import recorded_since
 from kstream_plan.live.conditions import Question, copies_to_catch_up, has_settled
-from kstream_plan.live.placement import differs_from_beginning, differs_from_end
 from kstream_plan.model import UNKNOWN, Rates, Snapshot, WorkId
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.ranking import is_caught_up, reported_lag
@@ -20,8 +23,7 @@ from kstream_plan.plans import Plan, Trigger
 from kstream_plan.simulation.asked_moment import asked_moment
 from kstream_plan.simulation.one_plan import plan as plan_of
 from kstream_plan.simulation.one_plan import plan_checked
-from kstream_plan.snapshots.rows.fields import Row
-from kstream_plan.snapshots.rows.times import parse_time
+from kstream_plan.snapshots.rows.fields import Row, parse_time
 
 #: What the group does of itself; everything else happens to it.
 _OF_ITSELF = (Trigger.PROBING, Trigger.FOLLOW_UP)
@@ -268,3 +270,57 @@ def _rates(measured_rates: Rates, plan: Plan) -> Rates:
     if produce is not None and not measured_rates.any_produce:
         measured_rates = replace(measured_rates, produce_per_task=produce.median)
     return measured_rates
+
+
+class MovedTask(NamedTuple):
+    """A task that runs elsewhere than at the previous poll.
+
+    task_id: the task.
+    source: process id of the instance that ran it; ``None``: none did.
+    destination: process id of the instance that runs it; ``None``: none does.
+    """
+
+    task_id: WorkId
+    source: str | None
+    destination: str | None
+
+
+def moved_tasks(previous: Snapshot, snapshot: Snapshot) -> Iterator[MovedTask]:
+    """Yield the tasks that run elsewhere than before, in task order."""
+    owners, owners_before = _owners(snapshot), _owners(previous)
+    for task_id in sorted(owners.keys() | owners_before.keys(), key=lambda work_id: work_id.sort_key):
+        if owners.get(task_id) != owners_before.get(task_id):
+            yield MovedTask(task_id, owners_before.get(task_id), owners.get(task_id))
+
+
+def _owners(snapshot: Snapshot) -> dict[WorkId, str]:
+    group = snapshot.state.group
+    return {
+        group.tasks[task].task_id: group.instances[group.instance_of[consumer]].process_id
+        for consumer, holding in enumerate(snapshot.state.holdings)
+        for task in holding.active
+    }
+
+
+def differs_from_beginning(plan: Plan, snapshot: Snapshot) -> bool:
+    """Tell whether anything has happened to a group since its plan was made: its members, tasks or epoch changed."""
+    group, holdings = plan.group, plan.initial
+    owners = {
+        group.tasks[task].task_id: group.instances[group.instance_of[consumer]].process_id
+        for consumer, holding in enumerate(holdings)
+        for task in holding.active
+    }
+    is_later = snapshot.group_protocol == "streams" and snapshot.state.generation > plan.generation
+    return is_later or {*plan.first_members} != {*snapshot.state.group.instance_index} or owners != _owners(snapshot)
+
+
+def differs_from_end(plan: Plan, snapshot: Snapshot) -> tuple[TaskDifference, ...] | None:
+    """Return the tasks that run elsewhere than at the end of a plan; ``None``: the members differ."""
+    recorded = Recorded.from_holdings(snapshot, at_ms=0)
+    names = names_of_newcomers(plan, [recorded])
+    members = {names.get(process_id, process_id) for process_id in snapshot.state.group.instance_index}
+    if members != {name for name, _ in plan.members}:
+        return None
+    final_decision = decision_by_member(plan.group, plan.final, sorted(members))
+    misplaced_tasks = differences(plan.group, final_decision, recorded_decision(recorded, names))
+    return tuple(task for task in misplaced_tasks if task.said.active != task.seen.active)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kstream_plan.comparison.prediction import GenerationPair
-from kstream_plan.live.course import Course, RestoringCopy, Stage
-from kstream_plan.live.placement import MovedTask, moved_tasks
+from kstream_plan.live.course import Course, MovedTask, RestoringCopy, Stage, moved_tasks
 from kstream_plan.model import Snapshot
 from kstream_plan.model.ranking import is_caught_up, reported_lag
 

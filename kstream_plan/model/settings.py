@@ -109,3 +109,9 @@ CONFIG_NAMES = tuple(
     for field in fields(AssignmentConfig)
     if field.name not in (*STREAMS_GROUP_ONLY, *CONNECT_GROUP_ONLY, RELEASE)
 )
+
+
+def kafka_name(name: str) -> str:
+    """Return Kafka's spelling of a setting: dots, but for the two costs, which Kafka writes with ``_``."""
+    dotted = name.replace("_", ".")
+    return dotted.replace("traffic.cost", "traffic_cost").replace("non.overlap.cost", "non_overlap_cost")

@@ -6,15 +6,10 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from kstream_plan.answers.formats import document_of
-from kstream_plan.documents.plan.simulation import simulation_json
-from kstream_plan.documents.plan.write import plan_json
-from kstream_plan.documents.results import result_line
 from kstream_plan.model.note import Command, Remarks
 from kstream_plan.plans import Plan
 from kstream_plan.plans.result import Result
 from kstream_plan.render import DEFAULT_WIDTH
-from kstream_plan.render.markdown import to_markdown as page_to_markdown
 from kstream_plan.render.page import Page
 from kstream_plan.render.terminal import to_terminal
 
@@ -91,8 +86,12 @@ def to_table(answer: Any, *, width: int = DEFAULT_WIDTH, colour: bool = False, v
 
 def to_markdown(answer: Any, *, verbose: bool = False) -> str:
     """Return an answer as GitHub-flavoured Markdown, its lines ended; arguments as of :func:`to_table`."""
+    from kstream_plan.render import markdown  # noqa: PLC0415 - most are shown as tables
+
     return (
-        _check_report("markdown", answer) if _is_check(answer) else page_to_markdown(page_of(answer, verbose=verbose))
+        _check_report("markdown", answer)
+        if _is_check(answer)
+        else markdown.to_markdown(page_of(answer, verbose=verbose))
     )
 
 
@@ -117,11 +116,22 @@ def to_json(answer: Any, *, full: bool = False, view: bool = False, command: Com
     """
     if _is_check(answer):
         return _check_report("json", answer).rstrip()
+    # each answer has a document of its own
     if are_results(answer):
+        from kstream_plan.documents.results import result_line  # noqa: PLC0415
+
         return "\n".join(map(result_line, answer))
     name, page = _page_module(answer)
+    if isinstance(answer, Plan):
+        from kstream_plan.documents.plan.write import plan_json  # noqa: PLC0415
+
+        return plan_json(answer, full=full)
     if name == "plan":
-        return plan_json(answer, full=full) if isinstance(answer, Plan) else simulation_json(answer, full=full)
+        from kstream_plan.documents.plan.simulation import simulation_json  # noqa: PLC0415
+
+        return simulation_json(answer, full=full)
+    from kstream_plan.answers.formats import document_of  # noqa: PLC0415
+
     document = document_of("said-and-happened" if name == "happened" else name.replace("_", "-"))
     remarks: Remarks = answer.remarks if hasattr(answer, "remarks") else getattr(page, f"{name}_remarks")(answer)
     words = {word: getattr(page, f"{name}_{word}")(answer) for word in document.words}

@@ -15,8 +15,8 @@ from kstream_plan.errors import KstreamPlanError, SnapshotError, UsageError
 from kstream_plan.snapshots.files.content import at_hand
 from kstream_plan.snapshots.files.kinds import CONNECT_STATUS, RESOURCE, STREAMS_TABLE, file_kind
 from kstream_plan.snapshots.files.sources import STDIN, local_path
+from kstream_plan.snapshots.leader_log.kinds_of_logs import MOST_BLOCKS, LogKind, log_kinds
 from kstream_plan.snapshots.leader_log.lines import text_blocks
-from kstream_plan.snapshots.leader_log.other_logs import MOST_BLOCKS, LogKind, log_kinds
 from kstream_plan.snapshots.metrics.exposition import expanded
 from kstream_plan.snapshots.rows.fields import printable
 

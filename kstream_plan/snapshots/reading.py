@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from heapq import merge
 from operator import itemgetter
 from pathlib import Path
@@ -16,26 +17,23 @@ from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.model.times import format_time
-from kstream_plan.snapshots.files.broken_files import BrokenFileError
 from kstream_plan.snapshots.files.content import reading_within
+from kstream_plan.snapshots.files.kinds import BrokenFileError
 from kstream_plan.snapshots.files.newest_rows import NewestRow
-from kstream_plan.snapshots.files.parquet_rows import has_plain_columns
 from kstream_plan.snapshots.files.selection import Selection, selection
 from kstream_plan.snapshots.files.sources import Form, Input, Paths, check_paths, local_input, spool
 from kstream_plan.snapshots.files.temporary import temporary_folder
-from kstream_plan.snapshots.rows.document_kind import refuse_written
-from kstream_plan.snapshots.rows.fields import FieldError, Row, printable, shown
-from kstream_plan.snapshots.rows.json_text import parse_row
-from kstream_plan.snapshots.rows.lag_history import HistoryRow, LagHistory, StoreHistory
+from kstream_plan.snapshots.rows.fields import FieldError, Row, parse_time, printable, shown
+from kstream_plan.snapshots.rows.json_text import parse_row, refuse_written
 from kstream_plan.snapshots.rows.measured_rates import INTERVALS_OVER
-from kstream_plan.snapshots.rows.no_closer_since import copies_behind, with_no_closer
 from kstream_plan.snapshots.rows.snapshot_row import lags_wanted, snapshot_error, snapshot_from_row
-from kstream_plan.snapshots.rows.times import parse_time
+from kstream_plan.snapshots.rows.stalled_copies import copies_behind, with_no_closer
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
     from kstream_plan.snapshots.metrics.measurements import Measurements
+    from kstream_plan.snapshots.rows.lag_history import LagHistory
     from kstream_plan.snapshots.spark.newest_lags import LagText
 
 #: One application: its snapshot, or what is wrong with it.
@@ -139,6 +137,10 @@ class Files(NamedTuple):
         """Whether they are read sooner without Spark SQL."""
         if not self.little or len(self.inputs) > A_FEW:
             return False
+        if all(file.form is not Form.PARQUET for file in self.inputs):
+            return True
+        from kstream_plan.snapshots.files.parquet_rows import has_plain_columns  # noqa: PLC0415 - only for Parquet
+
         return all(file.form is not Form.PARQUET or has_plain_columns(file.path) for file in self.inputs)
 
 
@@ -215,7 +217,7 @@ def look_into(paths: Paths, folder: Path, stdin: BinaryIO | None, keep_going: bo
 
 
 def _is_a_log(head: bytes) -> bool:
-    from kstream_plan.snapshots.leader_log.looks_like_a_log import is_a_log  # noqa: PLC0415 - only for what is no snapshot
+    from kstream_plan.snapshots.leader_log.kinds_of_logs import is_a_log  # noqa: PLC0415 - only for what is no snapshot
 
     return is_a_log(head)
 
@@ -345,43 +347,41 @@ def _outcomes(
     Raises:
         SnapshotError: the first one, unless it is to ``keep_going``.
     """
-
-    def outcome_of(group: tuple[str, str]) -> Outcome:
-        try:
-            return _only_snapshot(by_application.pop(group), lags_as_reported, measurements)
-        except SnapshotError as error:
-            return error
-
+    outcome_of = partial(_outcome_of, lags_as_reported, measurements)
     first_outcomes: list[tuple[str, Outcome]] = [(error.application_id or "", error) for error in errors]
-    first_outcomes += [("", outcome_of(group)) for group in list(by_application) if not group[0]]
+    first_outcomes += [("", outcome_of(by_application.pop(group))) for group in list(by_application) if not group[0]]
     first_outcomes.sort(
         key=lambda outcome: (outcome[0], str(outcome[1]) if isinstance(outcome[1], SnapshotError) else "")
     )
-    by_id = ((group[0], outcome_of(group)) for group in sorted(by_application))
+    by_id = ((group[0], outcome_of(by_application.pop(group))) for group in sorted(by_application))
     for _, outcome in merge(first_outcomes, by_id, key=itemgetter(0)):
         if isinstance(outcome, SnapshotError) and not keep_going:
             raise outcome
         yield outcome
 
 
-def _only_snapshot(rows: Sequence[_SnapshotRow], lags_as_reported: bool, measurements: Measurements | None) -> Snapshot:
-    contents = [row.parse() for row in rows]
-    snapshots = [_read_row(row, content, lags_as_reported) for row, content in zip(rows, contents, strict=True)]
+def _outcome_of(lags_as_reported: bool, measurements: Measurements | None, rows: Sequence[_SnapshotRow]) -> Outcome:
+    """Return the only snapshot of an application, or what is wrong with it."""
+    try:
+        contents = [row.parse() for row in rows]
+        snapshots = list(map(partial(_read_row, lags_as_reported), rows, contents))
+        if len(snapshots) == 1 and measurements is not None:
+            return _measured_snapshot(rows[0], contents[0], lags_as_reported, measurements)
+    except SnapshotError as error:
+        return error
     if len(snapshots) == 1:
-        if measurements is None:
-            return snapshots[0]
-        return _measured_snapshot(rows[0], contents[0], lags_as_reported, measurements)
+        return snapshots[0]
     application_id = snapshots[0].state.group.application_id
     captured_at = snapshots[0].captured_at or "no time"
     files = " and ".join(sorted({printable(row.file) for row in rows}))
     problem = f"has {len(rows)} snapshots of {captured_at}, generation {snapshots[0].state.generation}"
     fix = "keep one of them"
-    raise SnapshotError(
+    return SnapshotError(
         problem, where=f"{files}: application {shown(application_id)}", fix=fix, application_id=application_id
     )
 
 
-def _read_row(row: _SnapshotRow, content: Row, lags_as_reported: bool) -> Snapshot:
+def _read_row(lags_as_reported: bool, row: _SnapshotRow, content: Row) -> Snapshot:
     is_counted = bool(row.older) and content.get("generation") is None  # as a history's are, from 0
     snapshot = snapshot_from_row(
         {**content, "generation": row.older} if is_counted else content,
@@ -416,7 +416,7 @@ def _measured_snapshot(row: _SnapshotRow, content: Row, lags_as_reported: bool, 
     from kstream_plan.snapshots.metrics.overlay import with_measured_lags  # noqa: PLC0415 - not without --metrics
 
     overlay = with_measured_lags(content, measurements)
-    snapshot = _read_row(row, overlay.row, lags_as_reported)
+    snapshot = _read_row(lags_as_reported, row, overlay.row)
     return replace(snapshot, warnings=(*overlay.warnings, *snapshot.warnings))
 
 
@@ -441,6 +441,12 @@ def lag_history(texts: Sequence[LagText], earliest_us: int | None) -> LagHistory
     Raises:
         SnapshotError: a row is no JSON object.
     """
+    from kstream_plan.snapshots.rows.lag_history import (  # noqa: PLC0415 - not without lag rows
+        HistoryRow,
+        LagHistory,
+        StoreHistory,
+    )
+
     rows = [HistoryRow(parse_row(text.text, text.file), text.file, text.has_duplicate) for text in texts]
     stores = [
         StoreHistory(

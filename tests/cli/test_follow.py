@@ -23,7 +23,7 @@ from kstream_plan.live.course import Stage
 from kstream_plan.render.answers import to_json
 from kstream_plan.snapshots.broker import kafka_cluster
 from kstream_plan.snapshots.leader_log.log_stream import LogStream
-from kstream_plan.snapshots.rows.times import parse_time
+from kstream_plan.snapshots.rows.fields import parse_time
 from tests.helpers import recorded_events
 from tests.helpers.captured import REAL, rows
 from tests.helpers.captured_cluster import CapturedCluster

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from kstream_plan import snapshots
 from kstream_plan.cli import run
-from kstream_plan.cli.next_commands import input_of, with_commands
+from kstream_plan.cli.pages import input_of, with_commands
+from kstream_plan.comparison.alternative_remarks import change_words
 from kstream_plan.comparison.alternatives import Change
-from kstream_plan.comparison.next_command import change_words
 from kstream_plan.render.page import Line, Page
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers.metric_texts import GROUP

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kstream_plan.cli.actions.each_application import each_application
+from kstream_plan.cli.actions.fleet_run import each_application
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.errors import ConfigError, UsageError
@@ -25,7 +25,7 @@ def application(name: str) -> Snapshot:
 def standbys(given: list[str], *names: str, **options: int) -> list[int]:
     settings = overrides(Settings(streams_config=given, **options))
     snapshots = [application(name) for name in names]
-    work = each_application(snapshots, settings, lambda found, _: found.config.num_standby_replicas, keep_going=False)
+    work = each_application(snapshots, settings, lambda found: found.config.num_standby_replicas, keep_going=False)
     return work.results
 
 

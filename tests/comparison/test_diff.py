@@ -23,8 +23,8 @@ from kstream_plan.plans import Role, Seat
 from kstream_plan.render.answers import to_table
 from kstream_plan.render.pages.diff import diff_page
 from kstream_plan.simulation.one_plan import plan
+from kstream_plan.snapshots.rows.fields import parse_time
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from kstream_plan.snapshots.rows.times import parse_time
 from tests.helpers import captured, captured_scenarios, plan_cases
 from tests.helpers.metric_texts import GROUP
 from tests.helpers.small_groups import group, state

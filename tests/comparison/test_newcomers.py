@@ -22,8 +22,8 @@ from kstream_plan.model.decision import KnownDecision
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.instance_ids import renamed
 from kstream_plan.plans import MemberJoined, MemberLeft, Plan
+from kstream_plan.snapshots.rows.fields import parse_time
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from kstream_plan.snapshots.rows.times import parse_time
 from tests.helpers.captured import REAL
 from tests.helpers.random_scenarios import play
 

@@ -20,7 +20,7 @@ from kstream_plan.plans import Role
 from kstream_plan.snapshots.broker.history import generations
 from kstream_plan.snapshots.broker.source import group_history
 from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
-from kstream_plan.snapshots.rows.times import parse_time
+from kstream_plan.snapshots.rows.fields import parse_time
 from kstream_plan.snapshots.rows.write import file_bytes
 from tests.helpers import captured, snapshot_rows
 from tests.helpers.captured_cluster import CapturedCluster, topology

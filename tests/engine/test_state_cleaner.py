@@ -20,7 +20,7 @@ from kstream_plan.planner.options import PlanOptions
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.random_ids import with_random_ids
 from kstream_plan.snapshots.leader_log.history import Entry
-from kstream_plan.snapshots.rows.times import parse_time
+from kstream_plan.snapshots.rows.fields import parse_time
 from tests.helpers.engine_modes import engine_module
 from tests.helpers.random_scenarios import hard_case
 from tests.helpers.recorded_events import generations

@@ -42,10 +42,10 @@ from kstream_plan.snapshots.metrics.measurements import Measurements, read_measu
 from kstream_plan.snapshots.metrics.offsets import read_offsets
 from kstream_plan.snapshots.metrics.overlay import with_measured_lags
 from kstream_plan.snapshots.metrics.store_lags import read_store_lags
+from kstream_plan.snapshots.rows.fields import parse_time
 from kstream_plan.snapshots.rows.json_text import parse_row
 from kstream_plan.snapshots.rows.lag_history import HistoryRow, LagHistory
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from kstream_plan.snapshots.rows.times import parse_time
 from tests.fuzz import command_lines, group_rows, mutations
 from tests.fuzz.oracle import NAME, Input, named
 from tests.helpers import captured, check_cases, log_layouts, metric_texts, plan_cases, simulation_cases, wire_payloads

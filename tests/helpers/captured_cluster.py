@@ -8,12 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kstream_plan.model import TaskId
-from kstream_plan.snapshots.broker.consumer_protocol import TopicPartition
-from kstream_plan.snapshots.broker.group_metadata import MemberMetadata
+from kstream_plan.snapshots.broker.consumer_protocol import MemberMetadata, TopicPartition
 from kstream_plan.snapshots.broker.history import OffsetsRecord
 from kstream_plan.snapshots.broker.streams_group import DescribedGroup
 from kstream_plan.snapshots.broker.topology_text import Topology, read_topology
-from kstream_plan.snapshots.rows.times import parse_time
+from kstream_plan.snapshots.rows.fields import parse_time
 from tests.helpers.captured import REAL, rows
 
 #: Subtopology → number of partitions of its topics.

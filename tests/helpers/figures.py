@@ -10,7 +10,7 @@ from typing import Any
 
 from kstream_plan.model.times import duration
 from kstream_plan.render.text.numbers import at_least, at_most
-from kstream_plan.snapshots.rows.times import parse_time
+from kstream_plan.snapshots.rows.fields import parse_time
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(?: \d\d:\d\d:\d\d)?|\b\d\d:\d\d:\d\d\b")
 _TASK = re.compile(r"\b\d+_\d+\b")

@@ -22,8 +22,8 @@ from kstream_plan.model.times import format_time
 from kstream_plan.plans import Plan, Round
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.leader_log.history import Entry, checked_rows, read_leader_logs
+from kstream_plan.snapshots.rows.fields import parse_time
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from kstream_plan.snapshots.rows.times import parse_time
 from tests.helpers.captured import REAL
 
 MORE = REAL / "more"

@@ -16,11 +16,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kstream_plan.snapshots.broker.assignment_info import read_assignment_info
-from kstream_plan.snapshots.broker.consumer_protocol import read_assignment, read_subscription
-from kstream_plan.snapshots.broker.group_metadata import read_group_key, read_group_metadata
+from kstream_plan.snapshots.broker.consumer_protocol import (
+    read_assignment,
+    read_group_key,
+    read_group_metadata,
+    read_subscription,
+)
+from kstream_plan.snapshots.broker.streams_data import read_assignment_info, read_subscription_info
 from kstream_plan.snapshots.broker.streams_describe import read_streams_groups
-from kstream_plan.snapshots.broker.subscription_info import read_subscription_info
 
 READERS: dict[str, Callable[[bytes], Any]] = {
     "subscription": read_subscription,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kstream_plan.snapshots.rows.times import parse_time
+from kstream_plan.snapshots.rows.fields import parse_time
 from tests.helpers.followed import EVERY_MS, LATE_MS, PROCESS_IDS, Running, followed, planned, running_group, strangers
 from tests.helpers.real_cluster import Broker
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kstream_plan.snapshots.rows.times import parse_time
+from kstream_plan.snapshots.rows.fields import parse_time
 from tests.helpers.followed import (
     EVERY_MS,
     LATE_MS,

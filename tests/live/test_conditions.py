@@ -23,8 +23,8 @@ from kstream_plan.model.answer import Answer
 from kstream_plan.simulation.bounces import bounce
 from kstream_plan.simulation.drain import drain
 from kstream_plan.snapshots.leader_log.history import checked_rows
+from kstream_plan.snapshots.rows.fields import parse_time
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from kstream_plan.snapshots.rows.times import parse_time
 from tests.helpers import recorded_events, streams_rows
 from tests.helpers.random_groups import Given, random_group
 

@@ -24,8 +24,8 @@ from kstream_plan.render.pages.follow import follow_message, follow_page, follow
 from kstream_plan.render.terminal import to_terminal
 from kstream_plan.simulation.simulate import simulate
 from kstream_plan.snapshots.leader_log.history import checked_rows
+from kstream_plan.snapshots.rows.fields import parse_time
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from kstream_plan.snapshots.rows.times import parse_time
 from tests.helpers import recorded_events, streams_rows
 from tests.helpers.goldens import assert_golden
 from tests.helpers.recorded_events import BY_NAME

@@ -19,7 +19,7 @@ from kstream_plan.plans.steps import (
     StopLearned,
     Withhold,
 )
-from kstream_plan.render.pages.step_sentences import because
+from kstream_plan.render.pages.steps import because
 from kstream_plan.render.report.axis import head_of
 from kstream_plan.simulation.simulate import simulate
 from tests.helpers import captured_scenarios, plan_cases

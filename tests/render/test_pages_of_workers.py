@@ -19,7 +19,7 @@ from kstream_plan.render.answers import to_markdown as simulation_markdown
 from kstream_plan.render.answers import to_table as simulation_table
 from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.pages.plan import plan_page
-from kstream_plan.render.report.timeline_table import timeline_table
+from kstream_plan.render.report.tables import timeline_table
 from kstream_plan.render.text.names import Names
 from kstream_plan.simulation.drain_workers import drain_workers
 from kstream_plan.simulation.one_plan import plan_checked

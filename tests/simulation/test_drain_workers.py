@@ -33,7 +33,7 @@ from kstream_plan.simulation.drain_workers import (
 )
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.random_ids import with_random_ids
-from kstream_plan.snapshots.rows.times import parse_time
+from kstream_plan.snapshots.rows.fields import parse_time
 from tests.helpers.connect_rows import even, row, snapshot
 from tests.helpers.schemas import validator
 

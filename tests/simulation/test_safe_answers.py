@@ -22,8 +22,8 @@ from kstream_plan.plans.caught_up_evidence import Fact
 from kstream_plan.simulation.drain import drain
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.snapshots.rows.fields import parse_time
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from kstream_plan.snapshots.rows.times import parse_time
 from tests.helpers import streams_rows
 from tests.helpers.one_standby import AT, IDS, WHOLE, row, snapshot
 

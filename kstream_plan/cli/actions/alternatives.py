@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kstream_plan.cli.actions.reports import write_reports
-from kstream_plan.cli.next_commands import Input, inputs_of
 from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.options.reports import ReportFile
+from kstream_plan.cli.pages import Input, inputs_of
 from kstream_plan.cli.progress import Report
 from kstream_plan.comparison.alternatives import SameOutcome, beside_each_other
 from kstream_plan.model import Snapshot

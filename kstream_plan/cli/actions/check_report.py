@@ -9,7 +9,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from kstream_plan.cli.next_commands import NOT_READ, Input, with_commands
+from kstream_plan.cli.pages import NOT_READ, Input, with_commands
 from kstream_plan.model import Note
 from kstream_plan.model.answer import Answer
 from kstream_plan.policy.findings import CheckedPlan, Status, Tally

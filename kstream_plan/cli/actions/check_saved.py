@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kstream_plan.cli.actions.check_report import PlanParts, ReportForms, report_parts
-from kstream_plan.cli.actions.each_application import Work
+from kstream_plan.cli.actions.fleet_run import Work
 from kstream_plan.cli.options.check import CheckOptions, Planning
 from kstream_plan.cli.options.groups import Applications, Deciding, Following, Measuring, Reading
 from kstream_plan.cli.options.running import Spark

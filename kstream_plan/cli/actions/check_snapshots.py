@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from kstream_plan.cli.actions.check_report import PlanParts, ReportForms, report_parts
 from kstream_plan.cli.actions.check_saved import Source, check_beside
-from kstream_plan.cli.actions.each_application import Work
-from kstream_plan.cli.actions.fleet_run import FleetRun, Job, JobContext
+from kstream_plan.cli.actions.fleet_run import FleetRun, Job, JobContext, Work
 from kstream_plan.cli.actions.overrides import Overrides
 from kstream_plan.cli.actions.plan import cost_of_plan_ms, on_round, plan_one
 from kstream_plan.cli.actions.read import read_snapshots

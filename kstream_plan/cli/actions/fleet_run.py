@@ -10,19 +10,17 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Generic, NamedTuple, Protocol, Self, TypeVar
 
-from kstream_plan.cli.actions.each_application import Work, application_id_of, each_application
 from kstream_plan.cli.actions.overrides import Overrides
 from kstream_plan.cli.actions.results import ResultsRequest, rows_of, unreadable
 from kstream_plan.cli.output import bytes_written_at_once
 from kstream_plan.cli.progress import SILENCE, Report
-from kstream_plan.documents.results import row_of, spark_columns
-from kstream_plan.errors import KstreamPlanError, SparkError
+from kstream_plan.errors import KstreamPlanError, SnapshotError, SparkError
 from kstream_plan.fleet.batches import Answer, Batch, answers, make_batches, packed, run_batch, unpacked
 from kstream_plan.model import Snapshot
 from kstream_plan.render.text.numbers import count
@@ -33,6 +31,8 @@ if TYPE_CHECKING:
 
     from kstream_plan.snapshots.reading import Outcome
 
+T = TypeVar("T")
+
 Item = TypeVar("Item")
 
 #: Other cores have to take so much work (:func:`~kstream_plan.simulation.processes.work_of_one_ms`) over, or it is done
@@ -42,6 +42,60 @@ WORTH_MS = 4_000
 _LEAST_MS = 5
 #: Up to this many bytes of what is shown or reported at the end are kept in memory, packed.
 _IN_MEMORY = 64 << 20
+
+
+@dataclass(slots=True)
+class Work(Generic[T]):
+    """What came of every application that could be worked on, and the errors of the others."""
+
+    results: list[T] = field(default_factory=list)
+    errors: list[KstreamPlanError] = field(default_factory=list)
+
+    def note(self, error: KstreamPlanError, outcome: Snapshot | SnapshotError, *, keep_going: bool) -> None:
+        """Name the application in an error, and raise it unless it is to ``keep_going``."""
+        if isinstance(outcome, Snapshot):
+            error.came_up_in(outcome.state.group.application_id)
+        if not keep_going:
+            raise error
+        self.errors.append(error)
+
+    def __iadd__(self, other_work: Work[T]) -> Work[T]:
+        self.results += other_work.results
+        self.errors += other_work.errors
+        return self
+
+
+def each_application(
+    outcomes: Sequence[Snapshot | SnapshotError],
+    settings: Overrides,
+    work_on: Callable[[Snapshot], T],
+    *,
+    keep_going: bool,
+) -> Work[T]:
+    """Call ``work_on`` for each snapshot under the settings.
+
+    Whatever goes wrong with an application names it; with ``keep_going`` it does not stop the others.
+    """
+    work: Work[T] = Work()
+    settings.files.check_used([application_id_of(outcome) for outcome in outcomes])
+    for outcome in outcomes:
+        try:
+            work.results.append(work_on(settings.apply(readable(outcome))))
+        except KstreamPlanError as error:
+            work.note(error, outcome, keep_going=keep_going)
+    return work
+
+
+def readable(outcome: Snapshot | SnapshotError) -> Snapshot:
+    """Return a snapshot, or raise what is wrong with it."""
+    if isinstance(outcome, SnapshotError):
+        raise outcome
+    return outcome
+
+
+def application_id_of(outcome: Snapshot | SnapshotError) -> str:
+    """Return whose snapshot it is, or would be; empty if that cannot be told."""
+    return outcome.state.group.application_id if isinstance(outcome, Snapshot) else outcome.application_id or ""
 
 
 class HasJson(Protocol):
@@ -170,6 +224,8 @@ class FleetRun(Generic[Item, Result]):
         with on_executors(context, self._on_batch, batches, is_kept=results is not None) as batch_run, self._saving():
             work = self._collect(queue, errors, answers(batch_run.fetched(on_fetched, lighter)))
             if results is not None and target is not None:
+                from kstream_plan.documents.results import row_of, spark_columns  # noqa: PLC0415 - only for results
+
                 error_rows = [row_of(unreadable(error)) for error in work.errors]
                 rows = batch_run.frame(rows_of, spark_columns(), error_rows, order_by="application_id")
                 target.write(rows, results.form)
@@ -186,16 +242,18 @@ class FleetRun(Generic[Item, Result]):
         if self._work is not None:
             return self._work
         outcomes = [*self._note_each(outcomes)]
-        only = len(outcomes) == 1
-
-        def work_on(snapshot: Snapshot, number: int) -> Result:
-            place = "" if only else f" ({number + 1:,} of {len(outcomes):,})"
-            context = JobContext(self._progress, processors(), place, only)
-            item = self._job.prepare(snapshot)
-            return self._keep(lambda: item, _pack(self._job.work(item, context)))
-
+        self._settings.files.check_used(self.older)
+        only, work = len(outcomes) == 1, Work[Result]()
         with self._saving():
-            return each_application(outcomes, self._settings, work_on, keep_going=self._keep_going)
+            for number, outcome in enumerate(outcomes, 1):
+                place = "" if only else f" ({number:,} of {len(outcomes):,})"
+                context = JobContext(self._progress, processors(), place, only)
+                try:
+                    item = self._job.prepare(self._settings.apply(readable(outcome)))
+                    work.results.append(self._keep(partial(_same, item), _pack(self._job.work(item, context))))
+                except KstreamPlanError as error:
+                    work.note(error, outcome, keep_going=self._keep_going)
+        return work
 
     def lines(self) -> Iterator[str]:
         """Yield the JSON of each result."""
@@ -222,9 +280,7 @@ class FleetRun(Generic[Item, Result]):
         for place, outcome in enumerate(outcomes):
             application_id = application_id_of(outcome)
             try:
-                if isinstance(outcome, KstreamPlanError):
-                    raise outcome
-                snapshot = self._settings.apply(outcome)
+                snapshot = self._settings.apply(readable(outcome))
                 item = packed(self._job.prepare(snapshot))
                 queue.append(_QueuedItem(place, application_id, item, self._job.cost_ms(snapshot)))
             except KstreamPlanError as error:
@@ -288,6 +344,10 @@ class FleetRun(Generic[Item, Result]):
 def _is_worth(work_ms: float, cores: int) -> bool:
     """Tell whether so many cores are sooner done with so much work, though Python workers have to start."""
     return work_ms * (1 - 1 / cores) >= WORTH_MS
+
+
+def _same(item: Item) -> Item:
+    return item
 
 
 def _run_packed(work: Callable[[Item, JobContext], Result], item: Item) -> PackedResult[Result]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kstream_plan.cli.actions.per_application import PerApplication, per_application
+from kstream_plan.cli.actions.overrides import PerApplication, per_application
 from kstream_plan.cli.options.groups import Measuring
 from kstream_plan.cli.output import write_stderr
 from kstream_plan.errors import SnapshotError, UsageError

@@ -9,7 +9,6 @@ from kstream_plan.cli.actions.output_request import OutputRequest, RenderedAnswe
 from kstream_plan.cli.exit_codes import outcome
 from kstream_plan.cli.pages import answer_text, draw_page
 from kstream_plan.cli.progress import Report
-from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Snapshot
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import OnRound
@@ -17,7 +16,6 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.plan import remaining_work_of
 from kstream_plan.plans.result import result_of
 from kstream_plan.render.pages.plan_sentences import left_sentence
-from kstream_plan.render.pages.ranks import ranks_page
 from kstream_plan.render.text.numbers import count
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.processes import at_once, work_of_one_ms
@@ -50,12 +48,21 @@ def _render(
     plan = plan_one(snapshot, options, context)
     in_full = request.in_full(only=context.only)
     source = request.source(snapshot.state.group.application_id, only=context.only)
+    json = ranks = ""
+    if request.json:
+        from kstream_plan.documents.plan.write import plan_json  # noqa: PLC0415 - not for a table
+
+        json = f"{plan_json(plan, full=request.full)}\n"
+    if show_ranks:
+        from kstream_plan.render.pages.ranks import ranks_page  # noqa: PLC0415
+
+        ranks = draw_page(ranks_page(snapshot), request.form, request.page)
     return RenderedAnswer(
         result_of(plan),
         outcome(plan, fail_on_changes=fail_on_changes),
-        json=f"{plan_json(plan, full=request.full)}\n" if request.json else "",
+        json=json,
         text=answer_text(plan, request.form, request.page, verbose=request.verbose, source=source) if in_full else "",
-        ranks=draw_page(ranks_page(snapshot), request.form, request.page) if show_ranks else "",
+        ranks=ranks,
     )
 
 

@@ -6,9 +6,10 @@ import threading
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from kstream_plan import snapshots
 from kstream_plan.assignors import FOLLOWS_A_FILE, module_of
@@ -115,16 +116,32 @@ def read_snapshots(
     """
     check_measuring(options, reads_stdin="-" in paths, other_options=paths)
     measures = None if options.lag_rows else measurements(options, options.now_ms)
-    for module in ("kstream_plan.cli.actions.plan", module_of(options.assignor)):
-        threading.Thread(target=import_module, args=(module,), daemon=True).start()
+    modules = ["kstream_plan.cli.actions.plan", module_of(options.assignor)]
+    if getattr(options, "out", None) or getattr(options, "uses_json", False):
+        modules.append("kstream_plan.documents.plan.write")
+    # one thread: two that import a package and what is in it may wait for each other
+    threading.Thread(target=lambda: [import_module(module) for module in modules], daemon=True).start()
 
     def accept(outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
         if measures is not None:
             outcomes = _said_of_measures(list(outcomes), options, measures)
         return _accept_each(iter(outcomes), options, protocols)
 
+    read = partial(
+        snapshots.read,
+        paths,
+        lags=options.lag_rows,
+        as_of=options.as_of,
+        application_ids=options.application_id or (),
+        measured=measures,
+        keep_going=options.keep_going,
+        debug=options.debug,
+        stdin=stdin,
+        **options.reading,
+        **options.session,
+    )
     if handler is None:
-        return list(accept(_read(paths, options, stdin=stdin, measured=measures)))
+        return list(accept(read()))
     still_to_do: Sequence[Outcome] | None = None
 
     def go_on(outcomes: Iterator[Outcome], context: SparkContext) -> Sequence[Outcome]:
@@ -132,7 +149,7 @@ def read_snapshots(
         still_to_do = handler(accept(outcomes), context)
         return still_to_do
 
-    outcomes = _read(paths, options, stdin=stdin, measured=measures, meanwhile=handler.start_workers, then=go_on)
+    outcomes = read(meanwhile=handler.start_workers, then=go_on)
     return list(accept(outcomes)) if still_to_do is None else still_to_do
 
 
@@ -165,20 +182,6 @@ def _accept(outcome: Outcome, options: PlansSnapshots, protocols: Collection[str
         message = f"is a {protocol} group: there {_DECIDES[protocol]} decides, not --set assignor or protocol"
         error = SnapshotError(message, where=place, fix="leave them out", application_id=application_id)
     return error or outcome
-
-
-def _read(paths: Sequence[str], options: PlansSnapshots, **if_given: Any) -> Sequence[Outcome]:
-    return snapshots.read(
-        paths,
-        lags=options.lag_rows,
-        as_of=options.as_of,
-        application_ids=options.application_id or (),
-        **options.reading,
-        keep_going=options.keep_going,
-        **options.session,
-        debug=options.debug,
-        **{name: value for name, value in if_given.items() if value is not None},
-    )
 
 
 def _said_of_measures(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kstream_plan.cli.options.reports import ReportFile
 from kstream_plan.cli.output import check_target, written_at_once
-from kstream_plan.documents.plan.read import SavedPlan, read_saved
 from kstream_plan.errors import UsageError
 from kstream_plan.snapshots.files.sources import STDIN
+
+if TYPE_CHECKING:
+    from kstream_plan.documents.plan.read import SavedPlan
 
 
 def check_reports(
@@ -44,6 +47,8 @@ def write_reports(reports: Iterable[ReportFile] | None, texts: Mapping[str, Call
 def write_plan_reports(reports: Sequence[ReportFile] | None, lines: Iterable[str]) -> None:
     """Draw plans and simulations from their JSON, as it is saved: what was saved can be shown again."""
     if reports:
+        from kstream_plan.documents.plan.read import read_saved  # noqa: PLC0415 - only for reports
+
         write_saved_reports(reports, [entry for line in lines for entry in read_saved(line.encode(), "the plan")])
 
 

@@ -8,14 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kstream_plan.documents.results import row_of
 from kstream_plan.errors import KstreamPlanError, UsageError
 from kstream_plan.fleet.batches import packed, unpacked
-from kstream_plan.plans.result import Result
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
+    from kstream_plan.plans.result import Result
     from kstream_plan.snapshots.spark.data_set import DataSet
 
 
@@ -56,6 +55,8 @@ def results_request(
 
 def rows_of(answer: bytes) -> list[tuple[Any, ...]]:
     """Return the row of an answer with its plan; none if it is an error, which rows are made of elsewhere."""
+    from kstream_plan.documents.results import row_of  # noqa: PLC0415 - not for every plan
+
     result = unpacked(answer).result
     if result is None:
         return []
@@ -74,4 +75,6 @@ def without_json(answer: bytes) -> bytes:
 
 def unreadable(error: KstreamPlanError) -> Result:
     """Return the result of an application, or a file, of which there is only an error."""
+    from kstream_plan.plans.result import Result  # noqa: PLC0415 - loads what plans are made of
+
     return Result(application_id=error.application_id, outcome="unreadable", error=str(error))

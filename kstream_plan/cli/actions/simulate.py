@@ -8,8 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from kstream_plan.cli.actions.alternatives import inputs_compared, play_alternatives, report_compared
-from kstream_plan.cli.actions.each_application import each_application
-from kstream_plan.cli.actions.fleet_run import FleetRun, Job, JobContext
+from kstream_plan.cli.actions.fleet_run import FleetRun, Job, JobContext, each_application
 from kstream_plan.cli.actions.output_request import OutputRequest, RenderedAnswer, deliver, output_request
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.plan import cost_of_plan_ms, on_long_plan, on_round
@@ -128,7 +127,7 @@ def _designs_beside_each_other(
     with show_progress(quiet=arguments.quiet) as progress:
         progress("reading")
 
-        def compare(snapshot: Snapshot, _number: int) -> Sequence[SameOutcome]:
+        def compare(snapshot: Snapshot) -> Sequence[SameOutcome]:
             scenario = scenario_of(snapshot.state.group)
             return play_alternatives(snapshot, [axis], options, scenario, progress, number_of_draws=arguments.draws)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kstream_plan.cli.actions.per_application import per_application
+from kstream_plan.cli.actions.overrides import per_application
 from kstream_plan.cli.options.parameters import option_of
 from kstream_plan.cli.options.snapshot import SnapshotOptions
 from kstream_plan.cli.output import warn, write_stderr

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from kstream_plan.cli.actions.per_application import PerApplication
+from kstream_plan.cli.actions.overrides import PerApplication
 from kstream_plan.cli.options.parameters import option_of
 from kstream_plan.cli.options.snapshot import SnapshotOptions
 from kstream_plan.documents.client_properties import load_client_properties

@@ -8,13 +8,13 @@ from pathlib import Path
 from kstream_plan.assignors import ASSIGNORS, with_needs
 from kstream_plan.comparison.alternatives import Change
 from kstream_plan.designs import DESIGNS
-from kstream_plan.documents.frameworks import kafka_name
 from kstream_plan.documents.java_properties import Setting
 from kstream_plan.documents.own_settings import parse_release
 from kstream_plan.documents.scenario_file import load_scenario
 from kstream_plan.documents.streams_config import in_milliseconds, setting_value
 from kstream_plan.errors import ConfigError, UsageError
 from kstream_plan.model.connect_group import CONNECT_SETTINGS
+from kstream_plan.model.settings import kafka_name
 from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.simulation.alternatives import Variant
 

@@ -21,8 +21,7 @@ from kstream_plan.cli.progress import show_progress
 from kstream_plan.errors import UsageError
 
 if TYPE_CHECKING:
-    from kstream_plan.cli.actions.each_application import Work
-    from kstream_plan.cli.actions.fleet_run import Job
+    from kstream_plan.cli.actions.fleet_run import Job, Work
     from kstream_plan.cli.actions.output_request import OutputRequest, RenderedAnswer
     from kstream_plan.model import Snapshot
 

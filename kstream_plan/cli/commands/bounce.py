@@ -10,25 +10,24 @@ from typing import Annotated
 
 import typer
 
-from kstream_plan.cli.actions.each_application import each_application
+from kstream_plan.cli.actions.fleet_run import each_application
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report_all
-from kstream_plan.cli.next_commands import inputs_of
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Following, PlansSnapshots, Rounds
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.values import parse_name
 from kstream_plan.cli.output import OutputForm, write_stdout, written_at_once
-from kstream_plan.cli.pages import answers_text
+from kstream_plan.cli.pages import answers_text, inputs_of
 from kstream_plan.cli.progress import show_progress
-from kstream_plan.documents.frameworks import kafka_name
 from kstream_plan.documents.scenario_file import scenario_yaml
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import moment
+from kstream_plan.model.settings import kafka_name
 from kstream_plan.render.text.escape import printable
 from kstream_plan.simulation.bounces import Bounces, SimulatedWay
 from kstream_plan.simulation.bounces import bounce as bounces_of
@@ -71,7 +70,7 @@ def bounce(options: BounceOptions) -> None:
         with show_progress(quiet=options.quiet) as progress:
             progress("reading")
 
-            def find_bounces(snapshot: Snapshot, _number: int) -> Bounces:
+            def find_bounces(snapshot: Snapshot) -> Bounces:
                 name = snapshot.state.group.application_id
                 return bounces_of(
                     snapshot,

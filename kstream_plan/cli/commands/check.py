@@ -13,10 +13,10 @@ from kstream_plan.cli.actions.reports import check_reports, write_reports
 from kstream_plan.cli.actions.scenarios import scenario_of
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report_all
-from kstream_plan.cli.next_commands import input_of, without_setting
 from kstream_plan.cli.options.check import CheckOptions
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.output import OutputForm, page, write_stdout
+from kstream_plan.cli.pages import input_of, without_setting
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.documents.policy_file import load_policy
 from kstream_plan.model import Note

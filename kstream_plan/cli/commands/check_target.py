@@ -11,12 +11,11 @@ import typer
 from kstream_plan.cli.commands.export_target import only_snapshot
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
-from kstream_plan.cli.next_commands import NOT_READ
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.running import Limited
 from kstream_plan.cli.output import OutputForm, write_stdout
-from kstream_plan.cli.pages import answers_text
+from kstream_plan.cli.pages import NOT_READ, answers_text
 from kstream_plan.documents.target_file import target_content
 from kstream_plan.model.answer import Answer
 from kstream_plan.simulation.target_check import check_target_file

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from kstream_plan.cli.actions.alternatives import inputs_compared, play_alternatives, report_compared
-from kstream_plan.cli.actions.each_application import Work, each_application
+from kstream_plan.cli.actions.fleet_run import Work, each_application
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.actions.reports import check_reports
@@ -140,7 +140,7 @@ def _simulate_alternatives(options: CompareOptions, standard: Standard | None) -
     with show_progress(quiet=options.quiet) as progress:
         progress("reading")
 
-        def compare_snapshot(snapshot: Snapshot, _number: int) -> Sequence[SameOutcome]:
+        def compare_snapshot(snapshot: Snapshot) -> Sequence[SameOutcome]:
             _check_varied(names, snapshot)
             return play_alternatives(
                 snapshot,

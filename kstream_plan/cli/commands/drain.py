@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
 
 import typer
 
-from kstream_plan.cli.actions.each_application import Work
-from kstream_plan.cli.actions.fleet_run import FleetRun, Job, JobContext
+from kstream_plan.cli.actions.fleet_run import FleetRun, Job, JobContext, Work
 from kstream_plan.cli.actions.measure import check_measuring
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.plan import cost_of_plan_ms, on_long_plan, on_round
@@ -17,14 +16,13 @@ from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.actions.reports import check_reports, write_reports
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report_all
-from kstream_plan.cli.next_commands import input_of
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Following, PlansSnapshots
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Drawing, ReportFile
 from kstream_plan.cli.options.values import parse_name
 from kstream_plan.cli.output import OutputForm, Page, page, write_stdout
-from kstream_plan.cli.pages import answer_text, json_lines
+from kstream_plan.cli.pages import answer_text, input_of, json_lines
 from kstream_plan.cli.progress import Report, show_progress
 from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, ScenarioError, UsageError
 from kstream_plan.model import Snapshot
@@ -35,7 +33,7 @@ from kstream_plan.simulation.drain import drain as drain_study
 from kstream_plan.simulation.drain_workers import WorkersDrained, drain_workers
 
 if TYPE_CHECKING:
-    from kstream_plan.render.report.page import Section
+    from kstream_plan.render.report.markup import Section
 
 #: What is said of one group.
 Drained: TypeAlias = Drain | WorkersDrained

@@ -14,14 +14,12 @@ import typer
 from kstream_plan import snapshots
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
-from kstream_plan.cli.next_commands import NOT_READ
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.running import Limited
 from kstream_plan.cli.options.values import WrongValueError, duration_option
-from kstream_plan.cli.output import OutputForm, check_target, write_stdout, written_at_once
-from kstream_plan.cli.own_files import Sort
-from kstream_plan.cli.pages import answers_text
+from kstream_plan.cli.output import OutputForm, Sort, check_target, write_stdout, written_at_once
+from kstream_plan.cli.pages import NOT_READ, answers_text
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.documents.plan.read import SavedPlan, read_saved
 from kstream_plan.documents.target_file import config_map

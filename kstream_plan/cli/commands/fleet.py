@@ -19,13 +19,12 @@ from kstream_plan.cli.actions.reports import check_reports, write_reports
 from kstream_plan.cli.actions.results import unreadable
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
-from kstream_plan.cli.next_commands import input_of, with_next
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Paging, ReportFile
 from kstream_plan.cli.output import OutputForm, page, write_stderr, write_stdout
-from kstream_plan.cli.pages import draw_pages
+from kstream_plan.cli.pages import draw_pages, input_of, with_next
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.documents.plan.files import each_saved_in, is_plan_file
 from kstream_plan.documents.plan.read import SavedPlan

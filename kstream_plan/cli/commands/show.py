@@ -12,15 +12,12 @@ import typer
 from kstream_plan.cli.actions.remote_plans import download_plans
 from kstream_plan.cli.actions.reports import check_reports, write_saved_reports
 from kstream_plan.cli.failures import expected_failures
-from kstream_plan.cli.next_commands import Input
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Drawing
 from kstream_plan.cli.options.running import Limited, Spark
-from kstream_plan.cli.output import OutputForm, bytes_written_at_once, check_target, write_stderr, write_stdout
-from kstream_plan.cli.own_files import Sort
-from kstream_plan.cli.pages import draw_pages, saved_page
-from kstream_plan.documents.plan.end_snapshot import end_snapshot
+from kstream_plan.cli.output import OutputForm, Sort, bytes_written_at_once, check_target, write_stderr, write_stdout
+from kstream_plan.cli.pages import Input, draw_pages, saved_page
 from kstream_plan.documents.plan.files import read_saved_file
 from kstream_plan.documents.plan.read import SavedPlan, read_saved
 from kstream_plan.errors import PlanFileError, ScenarioError, UsageError
@@ -29,11 +26,9 @@ from kstream_plan.plans import Plan
 from kstream_plan.render.pages.plan import excerpt_page
 from kstream_plan.render.pages.steps import Focus
 from kstream_plan.render.text.names import Names
-from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.snapshots.files.content import standard_input
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import check_paths
-from kstream_plan.snapshots.rows.write import check_ending, file_bytes, row_lines
 
 
 class ShowOptions(Drawing, Spark, Limited):
@@ -98,12 +93,17 @@ def _check_final(options: ShowOptions) -> None:
             message, fix="leave out --round, --task, --instance, --report, --output, --set full=true and --verbose"
         )
     if str(options.as_snapshot) != "-":
+        from kstream_plan.snapshots.rows.write import check_ending  # noqa: PLC0415 - only for snapshots
+
         check_ending(options.as_snapshot.name, "--as-snapshot")
         check_target(options.as_snapshot, "--as-snapshot", Sort.SNAPSHOT)
 
 
 def _save_ends(plans: Sequence[Plan], target: Path) -> None:
     """Write the ends of plans as snapshots, one of each application."""
+    from kstream_plan.documents.plan.end_snapshot import end_snapshot  # noqa: PLC0415 - only for snapshots
+    from kstream_plan.snapshots.rows.write import file_bytes, row_lines  # noqa: PLC0415
+
     repeats = [name for name, times in Counter(plan.group.application_id for plan in plans).items() if times > 1]
     if repeats:
         raise UsageError(
@@ -189,6 +189,8 @@ def _examples(noun: str, plan: Plan) -> str:
 def _instance(plan: Plan, text: str | None) -> str | None:
     if text is None:
         return None
+    from kstream_plan.simulation.instance_names import process_id_of  # noqa: PLC0415 - only for --instance
+
     names = Names(plan.group)
     ids = [process_id for process_id in plan.group.instance_index if names.instance(process_id) == text]
     try:

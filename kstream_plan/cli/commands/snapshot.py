@@ -9,8 +9,7 @@ from typing import Any
 import typer
 
 from kstream_plan.cli.actions.measure import check_measuring, measured_rows, measurements, topologies
-from kstream_plan.cli.actions.overrides import settings_in
-from kstream_plan.cli.actions.per_application import PerApplication, per_application
+from kstream_plan.cli.actions.overrides import PerApplication, per_application, settings_in
 from kstream_plan.cli.actions.snapshot_connect import (
     connect_entries,
     connect_rows,
@@ -30,12 +29,10 @@ from kstream_plan.cli.actions.snapshot_group import (
 )
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures, report_all
-from kstream_plan.cli.next_commands import with_snapshot
 from kstream_plan.cli.options.parameters import option_of, takes
 from kstream_plan.cli.options.snapshot import SnapshotOptions
-from kstream_plan.cli.output import bytes_written_at_once, check_target, warn, write_stderr, write_stdout
-from kstream_plan.cli.own_files import Sort
-from kstream_plan.cli.pages import draw_pages
+from kstream_plan.cli.output import Sort, bytes_written_at_once, check_target, warn, write_stderr, write_stdout
+from kstream_plan.cli.pages import draw_pages, with_snapshot
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.documents.instance_names import load_instance_names
 from kstream_plan.documents.streams_config import (
@@ -61,9 +58,8 @@ from kstream_plan.snapshots.files.sources import STDIN
 from kstream_plan.snapshots.group_files import GroupFile
 from kstream_plan.snapshots.leader_log.history import Entry, LogHistory, checked_rows, read_leader_logs
 from kstream_plan.snapshots.leader_log.notes import notes_about, notes_about_logs
-from kstream_plan.snapshots.rows.fields import printable, shown
+from kstream_plan.snapshots.rows.fields import printable, shown, time_asked_for
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from kstream_plan.snapshots.rows.times import time_asked_for
 from kstream_plan.snapshots.rows.write import check_ending, file_bytes, row_lines
 
 

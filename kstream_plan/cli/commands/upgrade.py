@@ -10,14 +10,13 @@ import typer
 from kstream_plan import snapshots
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
-from kstream_plan.cli.next_commands import inputs_of, with_commands
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import option_of, takes
 from kstream_plan.cli.options.running import Limited, Spark
 from kstream_plan.cli.options.settings import RestoreRate
 from kstream_plan.cli.options.values import number_option, one_of
 from kstream_plan.cli.output import OutputForm, page, write_stdout
-from kstream_plan.cli.pages import answer_text, draw_page
+from kstream_plan.cli.pages import answer_text, draw_page, inputs_of, with_commands
 from kstream_plan.cli.progress import Report, show_progress
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot

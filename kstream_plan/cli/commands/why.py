@@ -7,19 +7,18 @@ from typing import Annotated
 
 import typer
 
-from kstream_plan.cli.actions.each_application import Work, each_application
+from kstream_plan.cli.actions.fleet_run import Work, each_application
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.plan import on_long_plan
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.exit_codes import first_that_applies, outcome
 from kstream_plan.cli.failures import expected_failures, report_all
-from kstream_plan.cli.next_commands import NOT_READ, inputs_of
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots, Rounds
 from kstream_plan.cli.options.parameters import option_of, takes
 from kstream_plan.cli.options.values import parse_name
 from kstream_plan.cli.output import OutputForm, write_stdout, written_at_once
-from kstream_plan.cli.pages import answers_text, json_lines
+from kstream_plan.cli.pages import NOT_READ, answers_text, inputs_of, json_lines
 from kstream_plan.cli.progress import Report, show_progress
 from kstream_plan.documents.history import read_generations
 from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, SnapshotError, UsageError
@@ -75,7 +74,7 @@ def why(options: WhyOptions) -> None:
             work = each_application(
                 _read(options),
                 settings,
-                lambda snapshot, _number: _answers(snapshot, options, progress),
+                lambda snapshot: _answers(snapshot, options, progress),
                 keep_going=options.keep_going,
             )
         errors = _errors(work)

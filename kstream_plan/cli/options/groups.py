@@ -22,7 +22,7 @@ from kstream_plan.documents.given_design import GivenDesign, parse_design
 from kstream_plan.documents.target_file import target_content
 from kstream_plan.model.times import EPOCH
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.snapshots.rows.times import time_asked_for
+from kstream_plan.snapshots.rows.fields import time_asked_for
 
 _USUAL = PlanOptions()
 #: Options that are those of plans, and what they are called there; not every command has all of them.

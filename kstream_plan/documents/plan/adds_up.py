@@ -1,27 +1,38 @@
-"""Whether a saved plan adds up: its figures follow from its rounds, its draws are no better than the one shown.
+"""Whether a saved plan adds up: its figures follow from its rounds, its starts from what decided them.
 
-What does not was edited, or put together from two plans. It is no guard against somebody who edits all that hangs
-together.
+And its draws are no better than the one shown. What does not was edited, or put together from two plans. It is no guard
+against somebody who edits all that hangs together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from kstream_plan.documents.codec import WrongValueError
-from kstream_plan.documents.plan.starts import wrong_starts
-from kstream_plan.model import Group, Target
+from kstream_plan.documents.plan.seal import EDITED
+from kstream_plan.model import Group, Target, Task
+from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.planner.summarize import least_moves, still_configured, summarize
-from kstream_plan.plans import Balance, Phase, Plan, Summary, Trigger
+from kstream_plan.plans import Balance, HandOver, Phase, Plan, Promote, ReasonCode, Summary, Trigger
 from kstream_plan.plans.balance import balances, initial_balance
 from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.rounds import wrong_order
 from kstream_plan.plans.simulated import Draws, Simulation, event_outcomes, figures_of
+from kstream_plan.plans.step_rows import STARTS, are
 
-#: What to do about a plan that was edited, whichever command saved it.
-EDITED = "the file was edited: save the plan again with --out of the command that made it"
+#: Who starts for these reasons is behind, unless there is nothing to restore.
+_BEHIND = (
+    ReasonCode.NO_STATE_ANYWHERE,
+    ReasonCode.MOST_CAUGHT_UP,
+    ReasonCode.TARGET_WARMS_UP,
+    ReasonCode.BROKER_DECIDES,
+)
+#: Who starts for these is not.
+_READY = (ReasonCode.TARGET_CAUGHT_UP, ReasonCode.CAUGHT_UP_MEANWHILE)
+#: These are reasons for tasks without state only.
+_STATELESS = (ReasonCode.STATELESS_LEAST_LOADED, ReasonCode.STATELESS_EVENED_OUT)
 
 
 def check_plan(plan: Plan) -> None:
@@ -295,3 +306,44 @@ def _figure(value: object) -> str:
 
 def _edited(problem: str, *keys: str) -> WrongValueError:
     return WrongValueError(problem, *keys, fix=EDITED)
+
+
+def wrong_starts(plan: Plan) -> Iterator[tuple[int, int, str, str]]:
+    """Yield the starts that contradict themselves: round and step, from 0, the field, and its problem."""
+    tasks, index = plan.group.tasks, plan.group.task_index
+    for place, rnd in enumerate(plan.rounds):
+        limit = plan.config_of(rnd.number).acceptable_recovery_lag
+        starts = are(rnd.steps.rows["kind"], *STARTS)
+        for number, step in zip(starts.nonzero()[0].tolist(), rnd.steps.steps_of(starts), strict=True):
+            assert isinstance(step, HandOver | Promote)
+            wrong = _wrong(step, tasks[index[step.task_id]], limit)
+            if wrong is not None:
+                yield place, number, *wrong
+
+
+def _wrong(step: HandOver | Promote, task: Task, limit: int) -> tuple[str, str] | None:
+    """Return which field of a start contradicts the others, and how; ``None``: none does."""
+    reason, restores = step.reason, step.restore_records
+    if not task.stateful:
+        return ("restore_records", f"is {restores}, of a task without state") if restores else None
+    if reason.code in _STATELESS:
+        return "reason", f"is {reason.code.value}, of a task with state"
+    if reason.limit is not None and reason.limit != limit:
+        return "reason", f"has the limit {reason.limit}, and acceptable.recovery.lag is {limit}"
+    ready = _ready(step)
+    # another thread finds nothing of a store in memory, however near its copy was
+    is_lost = ready and (restores is None or not is_caught_up(restores, limit))
+    if ready is not None and ready != step.caught_up and not is_lost:
+        lag = "" if reason.lag is None else f", lag {reason.lag}"
+        return "caught_up", f"is {str(step.caught_up).lower()}, and the reason is {reason.code.value}{lag}"
+    return None
+
+
+def _ready(step: HandOver | Promote) -> bool | None:
+    """Return whether a task starts caught up by its reason; ``None``: the reason does not tell."""
+    reason = step.reason
+    if step.restore_records == 0:
+        return True
+    if reason.lag is not None and reason.limit is not None:
+        return is_caught_up(reason.lag, reason.limit)
+    return {**dict.fromkeys(_BEHIND, False), **dict.fromkeys(_READY, True)}.get(reason.code)

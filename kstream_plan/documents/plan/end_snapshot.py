@@ -12,7 +12,7 @@ from kstream_plan.model.settings import RELEASE
 from kstream_plan.model.times import format_time
 from kstream_plan.plans import Plan
 from kstream_plan.plans.end import EndCopy, EndInstance, EndRate, PlanEnd
-from kstream_plan.snapshots.rows.times import parse_time
+from kstream_plan.snapshots.rows.fields import parse_time
 
 
 def end_snapshot(plan: Plan) -> dict[str, Any]:

@@ -25,8 +25,7 @@ from kstream_plan.documents.codec import (
     schema_of,
     whole,
 )
-from kstream_plan.documents.plan.end_fields import END
-from kstream_plan.documents.plan.group_fields import FORM, NOTE, HoldingsDocument, TargetTasks
+from kstream_plan.documents.plan.group_fields import END, FORM, NOTE, HoldingsDocument, TargetTasks
 from kstream_plan.documents.plan.simulation_fields import SimulationDocument
 from kstream_plan.documents.plan.step_fields import STEP
 from kstream_plan.documents.records import Field
@@ -54,7 +53,7 @@ from kstream_plan.plans.longest_pause import LongestPause
 from kstream_plan.plans.plan import CopyBehind
 from kstream_plan.plans.restore_times import RestoringStart
 from kstream_plan.plans.summary import FIGURES
-from kstream_plan.snapshots.rows.times import parse_time
+from kstream_plan.snapshots.rows.fields import parse_time
 
 FORMAT_VERSION = "1.0"
 

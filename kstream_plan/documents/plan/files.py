@@ -10,9 +10,9 @@ from kstream_plan.documents.plan.read import NoPlanError, SavedPlan, all_sound, 
 from kstream_plan.documents.results import each_result, is_results_file
 from kstream_plan.errors import PlanFileError
 from kstream_plan.plans import Plan
-from kstream_plan.snapshots.files.broken_files import HEAD_BYTES
 from kstream_plan.snapshots.files.content import GZIP_MAGIC, at_hand, read_file
-from kstream_plan.snapshots.rows.document_kind import kind_of
+from kstream_plan.snapshots.files.kinds import HEAD_BYTES
+from kstream_plan.snapshots.rows.json_text import kind_of
 
 
 def read_plan_file(path: str | Path) -> list[Plan]:

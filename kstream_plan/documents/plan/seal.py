@@ -12,12 +12,13 @@ from dataclasses import replace
 from typing import Any
 
 from kstream_plan.documents.codec import WrongValueError
-from kstream_plan.documents.plan.adds_up import EDITED
 from kstream_plan.model import Note
 from kstream_plan.plans import Plan
 from kstream_plan.plans.plan import ENDS_NOT_SAVED, MAYBE_READY
 from kstream_plan.version import __version__
 
+#: What to do about a plan that was edited, whichever command saved it.
+EDITED = "the file was edited: save the plan again with --out of the command that made it"
 #: The parts of a plan's JSON that nothing else in it proves, beside the draws of a simulation and the group's design.
 SEALED = (
     "input",

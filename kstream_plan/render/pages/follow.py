@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kstream_plan.comparison.prediction import GenerationPair, Likeness
-from kstream_plan.live.course import Course, RestoringCopy, Stage
+from kstream_plan.live.course import Course, MovedTask, RestoringCopy, Stage
 from kstream_plan.live.events import Event, EventKind
-from kstream_plan.live.placement import MovedTask
 from kstream_plan.model.note import Remarks
 from kstream_plan.model.times import format_time
 from kstream_plan.render.page import Cell, Fact, Page, Row, Table, Tone, columns_of, text_cell, text_row

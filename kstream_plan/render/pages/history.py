@@ -9,8 +9,17 @@ from kstream_plan.model.times import format_time
 from kstream_plan.render.page import Cell, Fact, Page, Row, Table, Tone, columns_of, remark_lines, text_cell, text_row
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.numbers import count, duration, is_are, utc_pair
-from kstream_plan.snapshots.rows.lag_course import NOTABLE, InstanceCourse, LagCourse, Progress, Series, TaskCourse
-from kstream_plan.snapshots.rows.lag_remarks import FEW_STEPS, instance_names, lag_remarks
+from kstream_plan.snapshots.rows.lag_course import (
+    FEW_STEPS,
+    NOTABLE,
+    InstanceCourse,
+    LagCourse,
+    Progress,
+    Series,
+    TaskCourse,
+    instance_names,
+    lag_remarks,
+)
 
 _HEIGHTS = "▁▂▃▄▅▆▇█"
 #: Whether it falls behind, in words; None: it may.

@@ -16,11 +16,9 @@ from kstream_plan.render.page import Fact, Page, Section, Tone, as_sentence, rem
 from kstream_plan.render.pages.plan_facts import balance_fact, pause_fact, plan_facts
 from kstream_plan.render.pages.plan_instances import instances_table
 from kstream_plan.render.pages.plan_rounds import rounds_table
-from kstream_plan.render.pages.plan_sentences import plan_sentences, settled_sentences
+from kstream_plan.render.pages.plan_sentences import plan_sentences, rates_text, settled_sentences
 from kstream_plan.render.pages.plan_view import PlanView
-from kstream_plan.render.pages.rates import rates_text
-from kstream_plan.render.pages.scenario_events import event_text
-from kstream_plan.render.pages.simulation import relief_text, simulation_tables
+from kstream_plan.render.pages.simulation import event_text, relief_text, simulation_tables
 from kstream_plan.render.pages.steps import NO_STEP, Focus, details, where_it_stands
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, count_range, duration, generation, name_list, span_to, utc

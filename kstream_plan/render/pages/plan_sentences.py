@@ -1,10 +1,12 @@
-"""What happens in a plan, how long it takes, whether it is safe, and what is unknown: two to four sentences."""
+"""What happens in a plan, how long it takes, whether it is safe, what is unknown: two to four sentences; its rates."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kstream_plan.plans import Plan
 from kstream_plan.plans.cold_causes import cold_sentences, still_restoring
+from kstream_plan.plans.known_rates import GIVEN, KnownRate
 from kstream_plan.plans.note_codes import BACK_BEFORE_FENCED
 from kstream_plan.plans.plan import ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED, RemainingWork, shorter_than
 from kstream_plan.plans.targets import without_target
@@ -12,9 +14,17 @@ from kstream_plan.plans.verdict import CauseCode
 from kstream_plan.render.page import as_sentence
 from kstream_plan.render.pages.plan_facts import duration_text, if_caught_up
 from kstream_plan.render.pages.plan_view import PlanView
-from kstream_plan.render.text.numbers import at_least, count, duration, name_list, utc
+from kstream_plan.render.text.numbers import at_least, count, duration, name_list, rate_text, span_to, utc
 
 _RATE_UNKNOWN = "the restore rate is unknown (--restore-rate would tell)"
+
+_SOURCES = {
+    "log": "the leader's log",
+    "offsets-topic": "the offsets topic",
+    "lags": "lags over time",
+    "metrics": "metrics",
+    GIVEN: "options",
+}
 
 
 def plan_sentences(view: PlanView) -> tuple[str, ...]:
@@ -185,3 +195,34 @@ def unknown_ends(view: PlanView) -> Iterator[str]:
         yield "What is unknown was varied in the shown simulation only (--set ranges=true varies it in all)."
     elif codes.intersection(NOT_PLAYED):
         yield "Other outcomes were not simulated (--set ranges=true does)."
+
+
+def rates_text(plan: Plan) -> str:
+    """Return what is restored and written per second, with its evidence; empty if neither is known."""
+    restore, produce = plan.rates
+    known_rates = [rate for rate in (restore, produce) if rate is not None]
+    sources = [words for source, words in _SOURCES.items() if any(source in rate.sources for rate in known_rates)]
+    texts = [*_text(restore, "restored", "instance"), *_text(produce, "written", "task")]
+    return "; ".join([*texts, *([f"from {' and '.join(sources)}"] if sources else [])]) if texts else ""
+
+
+def _text(rate: KnownRate | None, verb: str, noun: str) -> Iterator[str]:
+    if rate is not None:
+        evidence = f"{rate.measured:,} of {count(rate.among, noun)}"
+        bound, places = ("at least ", f"on {evidence}") if rate.at_least else ("", f"per {noun}")
+        unit = "record/s" if rate.median == 1 else "records/s"
+        yield f"{bound}{rate_text(rate.median)} {unit} {verb} {places}{_sample(rate, evidence)}"
+
+
+def _sample(rate: KnownRate, evidence: str) -> str:
+    """Return `` (381 to 412; 3 of 4 instances, 1 to 3 intervals)``; empty for a rate that is given."""
+    if GIVEN in rate.sources:
+        return ""
+    least, most = rate_text(rate.least), rate_text(rate.most)
+    ends = f"{least} to {most}; " if least != most else ""
+    intervals = span_to(rate.least_intervals, rate.most_intervals)
+    sample = f"{intervals} {'interval' if intervals == '1' else 'intervals'}" if rate.least_intervals else ""
+    if not rate.at_least:
+        return f" ({ends}{', '.join(filter(None, (evidence, sample)))})"
+    remainder = "the others are unknown" if rate.measured < rate.among else "how much more is unknown"
+    return f" ({ends}{'; '.join(filter(None, (sample, remainder)))})"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kstream_plan.policy.findings import CheckedPlan, Status, Tally
 from kstream_plan.render.page import Page, Table, Tone, columns_of, text_row
 from kstream_plan.render.pages.check import check_page, tally_text
-from kstream_plan.render.report.page import Section
+from kstream_plan.render.report.markup import Section
 from kstream_plan.render.report.reports import MOST_SECTIONS, sections_html
 from kstream_plan.render.report.sections import answer_section
 from kstream_plan.render.text.escape import printable

@@ -22,8 +22,7 @@ from kstream_plan.render.pages.diff import diff_page, diffs_page
 from kstream_plan.render.pages.fleet import fleet_page
 from kstream_plan.render.pages.happened import happened_overview, happened_page
 from kstream_plan.render.pages.two_plans import two_plans_page
-from kstream_plan.render.report.markup import drawing_svg, report_html
-from kstream_plan.render.report.page import Drawing, Report, Section
+from kstream_plan.render.report.markup import Drawing, Report, Section, drawing_svg, report_html
 from kstream_plan.render.report.sections import MOST_TASKS, answer_section, compare_section, section_of
 
 #: Up to this many applications have a section of their own, the worst ones.

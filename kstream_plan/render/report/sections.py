@@ -1,17 +1,20 @@
-"""Answers as sections of a report: what their pages say, drawn over time."""
+"""Answers as sections of a report: what their pages say, drawn over time, and what they were made from."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from kstream_plan.comparison.alternatives import Outcomes, SameOutcome
 from kstream_plan.comparison.changes import Comparison
+from kstream_plan.model.settings import CONNECT_GROUP_ONLY
+from kstream_plan.model.streams_group import GROUP_SETTINGS
 from kstream_plan.plans import Plan
 from kstream_plan.plans.rebalance_events import RebalanceEvent, events
 from kstream_plan.plans.simulated import Simulation
-from kstream_plan.plans.timeline import Timeline, timeline
+from kstream_plan.plans.timeline import TaskRole, Timeline, timeline
 from kstream_plan.render.answers import page_of
 from kstream_plan.render.pages.compare import alternative_name, axes_name, compare_page, duration_text
 from kstream_plan.render.report.figure import (
@@ -23,11 +26,8 @@ from kstream_plan.render.report.figure import (
     load_figure,
     timeline_figure,
 )
-from kstream_plan.render.report.made_from import made_from
-from kstream_plan.render.report.move_tables import moves_tables
-from kstream_plan.render.report.page import Block, Drawing, Labelled, Section
-from kstream_plan.render.report.script_data import script_data
-from kstream_plan.render.report.timeline_table import timeline_table
+from kstream_plan.render.report.markup import Block, Drawing, Labelled, Lookup, Section
+from kstream_plan.render.report.tables import moves_tables, timeline_table
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import duration
 from kstream_plan.simulation.drain import Drain
@@ -48,6 +48,12 @@ _LEGEND = {
 }
 _NOT_DRAWN = "unknown and not drawn: how long a cold start restores before it runs"
 _LOAD_LEGEND = {"balance": "most minus least", "warms-up": "warm-ups", "restores": "cold starts that restore"}
+
+_OF_MEMBERS = ("heartbeat_interval_ms", "session_timeout_ms")
+_OF_PROBES = ("max_warmup_replicas", "acceptable_recovery_lag", "probing_rebalance_interval_ms")
+
+#: Of more stretches than this there are no details on demand: the page has to stay small.
+_MOST_STRETCHES = 40_000
 
 
 def section_of(answer: Any, *, is_single: bool = True) -> Section:
@@ -145,3 +151,69 @@ def _lengths(alike: Sequence[SameOutcome]) -> Iterator[Length]:
         ends = outcome.alternative.settles and outcome.alternative.plan.verdict.kind == "settled"
         times = outcome.alternative.figures.balanced_ms if ends else (0, 0, 0)
         yield Length(alternative_name(outcome), duration_text(outcome.alternative), *times)
+
+
+def made_from(plan: Plan, names: Names) -> Iterator[Lookup]:
+    """Yield what a plan was made from and how, and the settings that decide its times."""
+    origin = {
+        "captured": plan.captured_at or "unknown",
+        "generation": f"{plan.generation:,}" if plan.generation else "unknown",
+        "input (SHA-256)": plan.digest,
+        "snapshot and settings (SHA-256)": plan.snapshot_digest,
+        "design": plan.design,
+        "assignor": plan.assignor,
+        "protocol": plan.protocol,
+        "models": plan.models,
+    }
+    yield Lookup("Made from", tuple(Labelled(label, names.escape(text)) for label, text in origin.items() if text))
+    yield Lookup("With these settings", tuple(_settings(plan)))
+
+
+def _settings(plan: Plan) -> Iterator[Labelled]:
+    """Yield those that this kind of group has, by Kafka's names."""
+    for name, field in _names(plan):
+        value = getattr(plan.config, field)
+        if value is not None:
+            text = duration(value) if field.endswith("_ms") else f"{value:,}"
+            yield Labelled(name.replace("_", "."), text)
+
+
+def _names(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield the name of each setting, and of the field that has it."""
+    if plan.design == "streams":
+        yield from ((name, field) for name, (field, *_) in GROUP_SETTINGS.items())
+        return
+    other_settings = CONNECT_GROUP_ONLY if plan.is_of_workers else ("num_standby_replicas", *_OF_PROBES * plan.probes)
+    yield from ((name, name) for name in (*other_settings, *_OF_MEMBERS))
+
+
+def script_data(plan: Plan, axis: Timeline, names: Names) -> dict[str, object]:
+    """Return names, and numbers in one list each: (task, instance, what, from, to) and (task, from, to).
+
+    Tasks and instances are indices, as what is done and times are in the lists of these.
+    """
+    group, roles, still = plan.group, list(TaskRole), axis.standstills or ()
+    stretches, tasks = (axis.stretches, group.stateful) if len(axis.stretches) <= _MOST_STRETCHES else ((), ())
+    spans = [*((span.from_ms, span.to_ms) for span in axis.stretches), *((span.from_ms, span.to_ms) for span in still)]
+    times_ms = sorted({*chain.from_iterable(spans)})
+    places = {at_ms: place for place, at_ms in enumerate(times_ms)}
+    activity = (
+        (span.task, span.instance, roles.index(span.role), places[span.from_ms], places[span.to_ms])
+        for span in stretches
+    )
+    pauses = ((span.task, places[span.from_ms], places[span.to_ms]) for span in still)
+    return {
+        "from_ms": axis.from_ms,
+        "to_ms": axis.to_ms,
+        "instances": [names.instance(instance.process_id) for instance in group.instances],
+        "tasks": {
+            str(task): [names.task(group.tasks[task].task_id), names.escape(group.subtopologies[task])]
+            for task in tasks
+        },
+        "member": "Worker" if plan.is_of_workers else "Instance",
+        "group": "Connector" if plan.is_of_workers else "Subtopology",
+        "doing": [state.value for state in roles],
+        "times_ms": times_ms,
+        "stretches": list(chain.from_iterable(activity)),
+        "standstills": list(chain.from_iterable(pauses)),
+    }

@@ -7,13 +7,13 @@ later releases add some.
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.broker.pasted_tables import as_printed
 from kstream_plan.snapshots.files.content import uncoloured, unescaped
 from kstream_plan.snapshots.rows.fields import shown
 
@@ -24,6 +24,14 @@ _LONGEST_HEADER = 2_000
 _SPACES = re.compile("[\t\xa0\u2000-\u200a\u202f\u205f\u3000]")
 _FAILED = re.compile(r"^.{0,80}?\bError: (?P<message>.{1,300})", re.MULTILINE)
 WHOLE_LINES = "save the tool's text unchanged, with whole lines"
+
+#: Where a table begins: its first column, and what stands between that and the next.
+_PLAIN_HEADER = re.compile(r"[\s\"|\u2502*`>]*GROUP[\"*`]*\s*(?P<delimiter>[|\u2502,;])")
+_RULE = re.compile(r"[\s|+:=\u2500-\u257f-]+")
+#: What Markdown puts around a cell, before its signs, and between its lines.
+_MARKS, _ESCAPED, _BREAK = "*` \t", re.compile(r"\\([\\\[\]_|*#:;<>().-])"), re.compile(r"<br ?/?>")
+#: Columns that may be empty.
+_EMPTY = ("ASSIGNMENTS", "ASSIGNOR")
 
 
 class TableKind(Enum):
@@ -154,3 +162,38 @@ def _cell(column: str) -> str:
     if column.startswith("#") or column.endswith(("EPOCH", "OFFSET", "-LAG", "PARTITION")):
         return r"(-|\d{1,19})\s+"
     return r"(\S+)\s+"
+
+
+def as_printed(lines: Sequence[str]) -> list[str]:
+    """Return the lines of a text, those of tables of other kinds as Kafka's tools would have printed them."""
+    printed_lines: list[str] = []
+    delimiter, columns = "", list[str]()
+    for line in lines:
+        header = _PLAIN_HEADER.match(line)
+        if header is not None:
+            delimiter = header["delimiter"]
+            columns = _cells(line, delimiter)
+        elif not delimiter or delimiter not in line:
+            delimiter = "" if line.strip() and not _RULE.fullmatch(line) else delimiter
+            printed_lines.append("" if delimiter else line)
+            continue
+        if _RULE.fullmatch(line):
+            printed_lines.append("")
+            continue
+        cells = _cells(line, delimiter)
+        names = [*columns, *[""] * (len(cells) - len(columns))]
+        printed_lines.append(
+            " ".join(cell or ("" if name in _EMPTY else "-") for cell, name in zip(cells, names, strict=False))
+        )
+    return printed_lines
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    if delimiter in ",;":
+        try:
+            return [cell.strip() for cell in next(csv.reader([line.strip()], delimiter=delimiter), [])]
+        except csv.Error:
+            return [line]
+    inner = line.strip(" \t>").removeprefix(delimiter).removesuffix(delimiter)
+    cells = re.split(rf"(?<!\\){re.escape(delimiter)}", inner)
+    return [_ESCAPED.sub(r"\1", _BREAK.sub(" ", cell)).strip(_MARKS) for cell in cells]

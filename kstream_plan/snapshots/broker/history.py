@@ -12,8 +12,12 @@ from typing import NamedTuple
 
 from kstream_plan.model import TaskId
 from kstream_plan.snapshots.broker.byte_reader import PayloadError
-from kstream_plan.snapshots.broker.consumer_protocol import TopicPartition
-from kstream_plan.snapshots.broker.group_metadata import GroupMetadata, read_group_key, read_group_metadata
+from kstream_plan.snapshots.broker.consumer_protocol import (
+    GroupMetadata,
+    TopicPartition,
+    read_group_key,
+    read_group_metadata,
+)
 from kstream_plan.snapshots.broker.group_rows import GroupMoment, HeldPartitions, held_by
 from kstream_plan.snapshots.broker.members import StreamsMember, payload_error, read_members
 from kstream_plan.snapshots.broker.streams_group import STREAMS_PROTOCOL, not_streams

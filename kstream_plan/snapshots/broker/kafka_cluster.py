@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kstream_plan.errors import ClusterError
 from kstream_plan.snapshots.broker.byte_reader import PayloadError
-from kstream_plan.snapshots.broker.consumer_protocol import TopicPartition
-from kstream_plan.snapshots.broker.group_metadata import MemberMetadata
+from kstream_plan.snapshots.broker.consumer_protocol import MemberMetadata, TopicPartition
 from kstream_plan.snapshots.broker.group_rows import EndOffsets
 from kstream_plan.snapshots.broker.group_tasks import Topics
 from kstream_plan.snapshots.broker.history import OffsetsRecord

@@ -9,18 +9,22 @@ from kstream_plan.errors import SnapshotError
 from kstream_plan.model import TaskId
 from kstream_plan.model.java_hash import java_string_key
 from kstream_plan.model.settings import MAX_LONG
-from kstream_plan.snapshots.broker.assignment_info import AssignmentInfo, read_assignment_info
 from kstream_plan.snapshots.broker.byte_reader import PayloadError, UnknownVersionError
 from kstream_plan.snapshots.broker.consumer_protocol import (
     MemberAssignment,
+    MemberMetadata,
     Subscription,
     TopicPartition,
     read_assignment,
     read_subscription,
 )
-from kstream_plan.snapshots.broker.group_metadata import MemberMetadata
-from kstream_plan.snapshots.broker.subscription_info import SubscriptionInfo, read_subscription_info
-from kstream_plan.snapshots.broker.wire_tasks import LATEST_SUPPORTED_VERSION
+from kstream_plan.snapshots.broker.streams_data import (
+    LATEST_SUPPORTED_VERSION,
+    AssignmentInfo,
+    SubscriptionInfo,
+    read_assignment_info,
+    read_subscription_info,
+)
 from kstream_plan.snapshots.rows.fields import printable
 
 _NEWER_FIX = "update kstream-plan, or take the snapshot from the leader's log: kstream-plan snapshot FILE"

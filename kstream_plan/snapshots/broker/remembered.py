@@ -6,8 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 
 from kstream_plan.snapshots.broker.byte_reader import PayloadError
-from kstream_plan.snapshots.broker.consumer_protocol import TopicPartition
-from kstream_plan.snapshots.broker.group_metadata import read_group_key
+from kstream_plan.snapshots.broker.consumer_protocol import TopicPartition, read_group_key
 from kstream_plan.snapshots.broker.group_rows import EndOffsets
 from kstream_plan.snapshots.broker.group_tasks import Topics
 from kstream_plan.snapshots.broker.history import OffsetsRecord

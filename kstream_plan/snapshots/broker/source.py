@@ -10,7 +10,6 @@ from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note
 from kstream_plan.model.note import name_list
 from kstream_plan.model.times import format_time
-from kstream_plan.snapshots.broker.assignment_info import ERRORS
 from kstream_plan.snapshots.broker.consumer_protocol import TopicPartition
 from kstream_plan.snapshots.broker.group_rows import EndOffsets, GroupMoment, held_by, snapshot_row
 from kstream_plan.snapshots.broker.group_tasks import (
@@ -30,6 +29,7 @@ from kstream_plan.snapshots.broker.history import (
     moments,
 )
 from kstream_plan.snapshots.broker.members import StreamsMember, newest_release, read_members
+from kstream_plan.snapshots.broker.streams_data import ERRORS
 from kstream_plan.snapshots.broker.streams_group import (
     DescribedGroup,
     StreamsGroupAnswer,
@@ -40,8 +40,7 @@ from kstream_plan.snapshots.broker.streams_group import (
 from kstream_plan.snapshots.broker.streams_rows import GivenOfGroup, running_streams_group
 from kstream_plan.snapshots.broker.topology_text import Topology, reuses_sources
 from kstream_plan.snapshots.rows.fields import printable
-from kstream_plan.snapshots.rows.generation_rates import with_rates
-from kstream_plan.snapshots.rows.restarts import lost_state_notes, with_stores_by_restarts
+from kstream_plan.snapshots.rows.history import lost_state_notes, with_rates, with_stores_by_restarts
 
 #: How many of the last generations get end offsets, for the rates of the newest snapshot.
 _GENERATIONS_FOR_RATES = 20

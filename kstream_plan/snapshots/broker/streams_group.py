@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.broker.group_metadata import MemberMetadata
+from kstream_plan.snapshots.broker.consumer_protocol import MemberMetadata
 from kstream_plan.snapshots.broker.streams_describe import DescribedStreamsGroup
 from kstream_plan.snapshots.rows.fields import printable, shown
 

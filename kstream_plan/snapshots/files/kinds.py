@@ -1,4 +1,4 @@
-"""Files of another kind: what a file is that was passed where another one belongs, and where it belongs."""
+"""Files that cannot be read at all, and files of another kind: what a file is, and where it belongs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,58 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
-from kstream_plan.errors import KstreamPlanError
+from kstream_plan.errors import KstreamPlanError, SnapshotError
+from kstream_plan.snapshots.files.content import GZIP_MAGIC
+from kstream_plan.snapshots.rows.fields import printable
+
+#: How many bytes of a file are read to recognize its kind.
+HEAD_BYTES = 1 << 20
 
 _Error = TypeVar("_Error", bound=KstreamPlanError)
+
+
+class BrokenFileError(SnapshotError):
+    """A file that cannot be read at all; ``name`` is its name as people know it."""
+
+    def __init__(self, name: str, problem: str, fix: str) -> None:
+        super().__init__(problem, where=printable(name), fix=fix)
+        self.name = name
+
+
+class Head(NamedTuple):
+    """The beginning of a file, unzipped, and whether it was zipped."""
+
+    content: bytes
+    zipped: bool
+
+
+def unreadable(name: str, error: OSError, fix: str = "check the file") -> BrokenFileError:
+    """Return the error for a file, or a folder, that the system does not let us read."""
+    return BrokenFileError(name, f"cannot be read: {error.strerror or error}", fix)
+
+
+def unzipped_head(head: bytes, name: str) -> Head:
+    """Unzip the beginning of a file if it is zipped.
+
+    Raises:
+        BrokenFileError: it begins like gzip, but is not.
+    """
+    if not head.startswith(GZIP_MAGIC):
+        return Head(head, zipped=False)
+    unzipper = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    try:
+        content = unzipper.decompress(head, HEAD_BYTES)
+    except zlib.error as error:
+        raise broken_gzip(name, str(error)) from None
+    if len(head) < HEAD_BYTES and not (unzipper.eof or unzipper.unconsumed_tail):
+        raise broken_gzip(name, "it ends too early")
+    return Head(content, zipped=True)
+
+
+def broken_gzip(name: str, reason: str) -> BrokenFileError:
+    """Return the error for a gzip file that ends too early or holds something else."""
+    problem = f"is a damaged gzip file ({printable(reason)})"
+    return BrokenFileError(name, problem, "copy it again, it was probably cut short")
 
 
 class FileKind(NamedTuple):
@@ -104,17 +153,16 @@ _LINES = (
         FileKind("a file of Helm's values", _HELM),
     ),
 )
-_PATTERNS = tuple((re.compile(pattern, re.MULTILINE), kind) for pattern, kind in _LINES)
 _JSON = re.compile(rb"\s*[\[{]")
 _KIND_OF_PLAN = re.compile(rb'"kind": ?"plan"')
-RESOURCE = next(kind for _, kind in _PATTERNS if kind.name == "a resource of Kubernetes")
+RESOURCE = next(kind for _, kind in _LINES if kind.name == "a resource of Kubernetes")
 _HEAD_BYTES = 1 << 16
 
 
 def file_kind(text: bytes) -> FileKind | None:
     """Return the kind of file that begins like this text, ``None``: unknown."""
     if not _JSON.match(text):
-        return next((kind for pattern, kind in _PATTERNS if pattern.search(text)), None)
+        return next((kind for pattern, kind in _LINES if re.search(pattern, text, re.MULTILINE)), None)
     if _KIND_OF_PLAN.search(text):
         return SAVED_PLAN
     if b'"application_id"' in text and b'"instances"' in text:
@@ -155,7 +203,9 @@ def naming_its_file(*required_kinds: str, among: Collection[str] | None = None) 
         is_meant = (among is None or path in among) and os.path.isfile(path)
         head = _head(path) if is_meant else b""
         kind = file_kind(head)
-        may_be_wanted = any(kind.name in required_kinds and pattern.search(head) for pattern, kind in _PATTERNS)
+        may_be_wanted = any(
+            kind.name in required_kinds and re.search(pattern, head, re.MULTILINE) for pattern, kind in _LINES
+        )
         if kind is None or kind.name in required_kinds or may_be_wanted:
             raise
         raise other_kind(kind, required_kinds[0], path, type(error)) from None

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.snapshots.files.selection import Selection
-from kstream_plan.snapshots.rows.document_kind import is_written
+from kstream_plan.snapshots.rows.fields import parse_time_us
+from kstream_plan.snapshots.rows.json_text import is_written
 from kstream_plan.snapshots.rows.stalled_copies import LONG_ENOUGH_MS
-from kstream_plan.snapshots.rows.times import parse_time_us
 
 #: How many rows of an application are compared: the newest, and those before it.
 MOST_ROWS = 11

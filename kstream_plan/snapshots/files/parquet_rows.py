@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model.times import EPOCH
 from kstream_plan.snapshots.files.newest_rows import RowText
-from kstream_plan.snapshots.rows.document_kind import COLUMNS_OF_RESULTS
+from kstream_plan.snapshots.rows.json_text import COLUMNS_OF_RESULTS
 from kstream_plan.snapshots.rows.schema import SNAPSHOT, check_columns
 
 if TYPE_CHECKING:

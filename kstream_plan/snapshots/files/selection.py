@@ -10,8 +10,7 @@ from typing import NamedTuple
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model.note import name_list
 from kstream_plan.model.times import format_time
-from kstream_plan.snapshots.rows.fields import printable, shown
-from kstream_plan.snapshots.rows.times import time_asked_for
+from kstream_plan.snapshots.rows.fields import printable, shown, time_asked_for
 
 #: One piece of a glob: a set of characters, a wildcard, or a character that stands for itself.
 _GLOB_PIECE = re.compile(r"\[!?\]?[^\]]*\]|.", re.DOTALL)

@@ -23,7 +23,6 @@ from typing import BinaryIO, NamedTuple, TypeAlias, cast
 from urllib.parse import unquote, urlparse
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.files.broken_files import HEAD_BYTES, BrokenFileError, Head, unreadable, unzipped_head
 from kstream_plan.snapshots.files.content import (
     BYTES_A_VALUE,
     TooLargeError,
@@ -34,9 +33,18 @@ from kstream_plan.snapshots.files.content import (
     pending_work,
     size_limited,
 )
-from kstream_plan.snapshots.files.kinds import SAVED_PLAN, SNAPSHOT, file_kind
-from kstream_plan.snapshots.rows.document_kind import WRITTEN, kind_of
+from kstream_plan.snapshots.files.kinds import (
+    HEAD_BYTES,
+    SAVED_PLAN,
+    SNAPSHOT,
+    BrokenFileError,
+    Head,
+    file_kind,
+    unreadable,
+    unzipped_head,
+)
 from kstream_plan.snapshots.rows.fields import printable, shown
+from kstream_plan.snapshots.rows.json_text import WRITTEN, kind_of
 
 #: Tells from the beginning of a file whether it is plainly a log, which is read elsewhere.
 IsALog: TypeAlias = Callable[[bytes], bool]

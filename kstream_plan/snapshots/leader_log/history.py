@@ -12,12 +12,10 @@ from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note, TaskId
 from kstream_plan.model.not_modelled import NEWER_UNREAD, kept_settings, newer_unread
 from kstream_plan.model.times import format_time
-from kstream_plan.snapshots.leader_log.begun_rebalances import begun_after_each, is_after
-from kstream_plan.snapshots.leader_log.copy_ages import copies_since
-from kstream_plan.snapshots.leader_log.decisions import decision_of, moved_tasks
 from kstream_plan.snapshots.leader_log.generations import LogContents, LoggedGeneration, generations_of
-from kstream_plan.snapshots.leader_log.log_ends import ends_of
-from kstream_plan.snapshots.leader_log.log_files import StandardInput, each_log
+from kstream_plan.snapshots.leader_log.kinds_of_logs import LogKind, other_log
+from kstream_plan.snapshots.leader_log.lines import StandardInput, each_log
+from kstream_plan.snapshots.leader_log.log_ends import begun_after_each, ends_of, is_after
 from kstream_plan.snapshots.leader_log.log_times import Moment
 from kstream_plan.snapshots.leader_log.logged_settings import (
     GroupSettings,
@@ -27,9 +25,8 @@ from kstream_plan.snapshots.leader_log.logged_settings import (
 )
 from kstream_plan.snapshots.leader_log.message_values import Gap, Joined, Joining, LogPlace, Split
 from kstream_plan.snapshots.leader_log.naming import application_of, application_of_thread, client_of, hosts_of
-from kstream_plan.snapshots.leader_log.other_logs import LogKind, other_log
 from kstream_plan.snapshots.leader_log.records import IN_ONE_LINE, Record, read_records
-from kstream_plan.snapshots.leader_log.rows import Names, row_of, time_text
+from kstream_plan.snapshots.leader_log.rows import Names, copies_since, decision_of, moved_tasks, row_of, time_text
 from kstream_plan.snapshots.leader_log.running_release import (
     BEFORE_TAGS,
     Releases,
@@ -38,8 +35,7 @@ from kstream_plan.snapshots.leader_log.running_release import (
     releases_running,
 )
 from kstream_plan.snapshots.rows.fields import printable
-from kstream_plan.snapshots.rows.generation_rates import with_rates
-from kstream_plan.snapshots.rows.restarts import with_stores_by_restarts
+from kstream_plan.snapshots.rows.history import with_rates, with_stores_by_restarts
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
 

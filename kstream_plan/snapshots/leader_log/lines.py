@@ -1,16 +1,21 @@
-"""A log, plain or gzip, as the few lines that matter: the rest is searched through but never decoded or kept."""
+"""The logs that paths lead to, plain or gzip, each as the few lines that matter.
+
+The rest is searched through but never decoded or kept.
+"""
 
 from __future__ import annotations
 
 import codecs
 import re
+import sys
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from typing import BinaryIO, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import BinaryIO, NamedTuple, TypeVar, cast
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.files.broken_files import broken_gzip
-from kstream_plan.snapshots.files.content import GZIP_MAGIC, within_limit
+from kstream_plan.snapshots.files.content import GZIP_MAGIC, at_hand, pending_work, within_limit
+from kstream_plan.snapshots.files.kinds import broken_gzip
+from kstream_plan.snapshots.files.sources import check_paths
 from kstream_plan.snapshots.rows.fields import printable
 
 BLOCK_BYTES = 1 << 20
@@ -33,6 +38,9 @@ _LINE_TIME = re.compile(
 _SEARCHED_BYTES = 8 << 20
 #: So many lines of a block are looked at to tell whether a sign may be in it.
 _SAMPLES = 16
+
+T = TypeVar("T")
+_IN_MEMORY = 1 << 20
 
 
 class LogLine(NamedTuple):
@@ -234,3 +242,51 @@ def _unzipped(head: bytes, stream: BinaryIO, name: str) -> Iterator[bytes]:
             unzipper = zlib.decompressobj(zlib.MAX_WBITS | 16)
     if not unzipper.eof:
         raise broken_gzip(name, "it ends too early")
+
+
+class StandardInput:
+    """What ``-`` stands for, by default the process's standard input; its beginning is kept."""
+
+    def __init__(self, stream: BinaryIO | None) -> None:
+        self._stream = stream or sys.stdin.buffer
+        self.beginning = b""
+
+    def fileno(self) -> int:
+        """Return the number of the file."""
+        return self._stream.fileno()
+
+    def read(self, size: int = -1) -> bytes:
+        """Return up to ``size`` bytes, by default all that are left."""
+        block = self._stream.read(size)
+        if len(self.beginning) < _IN_MEMORY:
+            self.beginning += block[:_IN_MEMORY]
+        return block
+
+
+def each_log(paths: Sequence[str], stdin: StandardInput, read: Callable[[BinaryIO, str], Iterator[T]]) -> Iterator[T]:
+    """Yield what ``read`` finds in each log; it is given the log and how people know it.
+
+    Args:
+        paths: files, folders and globs; ``-`` is standard input.
+        stdin: what ``-`` stands for.
+        read: reads one log.
+
+    Raises:
+        SnapshotError: a log cannot be read.
+    """
+    sources = check_paths(paths)
+    if sources.remote:
+        raise SnapshotError("is not on this machine", where=printable(sources.remote[0]), fix="copy the log here")
+    for file in sources.local:
+        try:
+            with open(at_hand(file.path), "rb") as stream:
+                yield from read(stream, file.name)
+        except OSError as error:
+            problem = f"cannot be read: {error.strerror or error}"
+            raise SnapshotError(problem, where=printable(file.name), fix="check the file") from None
+    if sources.stdin:
+        try:
+            yield from read(pending_work(cast(BinaryIO, stdin)), "standard input")
+        except OSError as error:
+            problem = f"cannot be read: {error.strerror or error}"
+            raise SnapshotError(problem, where="standard input", fix="check what is piped into it") from None

@@ -10,7 +10,7 @@ from kstream_plan.model.settings import NO_CONFIG
 from kstream_plan.snapshots.leader_log.history import Entry, LogHistory
 from kstream_plan.snapshots.leader_log.naming import notes_on_unused_names
 from kstream_plan.snapshots.rows.fields import printable
-from kstream_plan.snapshots.rows.restarts import lost_state_notes
+from kstream_plan.snapshots.rows.history import lost_state_notes
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
 #: What Kafka logs of every application, and counts where it is not set.

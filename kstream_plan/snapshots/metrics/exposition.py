@@ -34,8 +34,7 @@ from kstream_plan.snapshots.metrics.names import (
     normal_labels,
     store_label,
 )
-from kstream_plan.snapshots.rows.fields import printable, shown
-from kstream_plan.snapshots.rows.times import parse_time
+from kstream_plan.snapshots.rows.fields import parse_time, printable, shown
 
 #: No line of a scrape is longer; what is, is no scrape.
 _LONGEST_LINE = 1 << 16

@@ -17,9 +17,8 @@ from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.metrics.exposition import TextSource, open_text, text_sources
 from kstream_plan.snapshots.metrics.names import normal_topic
 from kstream_plan.snapshots.metrics.scrapes import TopicPartition
-from kstream_plan.snapshots.rows.fields import printable, shown
+from kstream_plan.snapshots.rows.fields import parse_time, printable, shown
 from kstream_plan.snapshots.rows.json_text import parse_json
-from kstream_plan.snapshots.rows.times import parse_time
 
 #: A line of ``kafka-get-offsets.sh``: TOPIC:PARTITION:OFFSET; a topic has no colon.
 _LINE = re.compile(r"(?P<topic>[^:\s]+):(?P<partition>\d{1,10}):(?P<offset>\d{0,19})")

@@ -30,9 +30,8 @@ from kstream_plan.snapshots.metrics.scrapes import Scrape, TopicPartition
 from kstream_plan.snapshots.metrics.seats import Seats, seats_of
 from kstream_plan.snapshots.metrics.store_lags import StoreLags
 from kstream_plan.snapshots.metrics.traps import notes_about_offsets, old_scrapes
-from kstream_plan.snapshots.rows.fields import Row, printable
-from kstream_plan.snapshots.rows.members import normal_process_id
-from kstream_plan.snapshots.rows.times import parse_time
+from kstream_plan.snapshots.rows.fields import Row, parse_time, printable
+from kstream_plan.snapshots.rows.tasks_and_members import normal_process_id
 from kstream_plan.snapshots.rows.types import LagSource
 
 _MEASURED = (LagSource.METRICS, LagSource.METRICS_AT_LEAST)

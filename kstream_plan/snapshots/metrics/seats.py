@@ -19,7 +19,7 @@ from kstream_plan.snapshots.broker.topology_text import (
 from kstream_plan.snapshots.metrics.names import StoreLabel, client_of_thread, normal_topic
 from kstream_plan.snapshots.metrics.scrapes import Identity, Scrape, TopicPartition
 from kstream_plan.snapshots.rows.fields import Row, printable, shown
-from kstream_plan.snapshots.rows.members import normal_process_id
+from kstream_plan.snapshots.rows.tasks_and_members import normal_process_id
 
 _STALE = "take the snapshot again, of the same moment as the metrics (of a log: --as-of)"
 

@@ -31,8 +31,7 @@ from kstream_plan.model.settings import DEFAULT_SETTINGS, AssignmentConfig
 from kstream_plan.model.times import duration, format_time
 from kstream_plan.snapshots.rows import types as written
 from kstream_plan.snapshots.rows.config import unknown_key
-from kstream_plan.snapshots.rows.fields import FieldError, checked_integer, shown
-from kstream_plan.snapshots.rows.times import time_ms
+from kstream_plan.snapshots.rows.fields import FieldError, checked_integer, shown, time_ms
 
 CONNECT_PROTOCOLS = ("sessioned", "compatible", "eager")
 _JAVA = 17

@@ -9,10 +9,9 @@ from typing import NamedTuple, TypeAlias
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, Note, Task
 from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.snapshots.rows import types as written
-from kstream_plan.snapshots.rows.fields import FieldError, shown
+from kstream_plan.snapshots.rows.fields import FieldError, shown, time_ms
 from kstream_plan.snapshots.rows.lags import LagRow
-from kstream_plan.snapshots.rows.members import normal_process_id
-from kstream_plan.snapshots.rows.times import time_ms
+from kstream_plan.snapshots.rows.tasks_and_members import normal_process_id
 
 #: What one instance reported about one task: its rows by (task, instance).
 Reports: TypeAlias = Mapping[tuple[int, int], Sequence[LagRow]]

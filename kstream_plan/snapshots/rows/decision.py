@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 from kstream_plan.model import Group, Holding, KnownDecision
 from kstream_plan.snapshots.rows import types as written
-from kstream_plan.snapshots.rows.fields import FieldError, shown
-from kstream_plan.snapshots.rows.members import normal_process_id
-from kstream_plan.snapshots.rows.tasks import parsed_task_id
-from kstream_plan.snapshots.rows.times import time_ms
+from kstream_plan.snapshots.rows.fields import FieldError, shown, time_ms
+from kstream_plan.snapshots.rows.tasks_and_members import normal_process_id, parsed_task_id
 
 
 def read_decision(

@@ -1,12 +1,18 @@
-"""What a lag history says of an application over time: how far behind it is, what is written, what is restored."""
+"""What a lag history says of an application over time: how far behind it is, what is written, what is restored.
+
+And the remarks beside it: instances that fall behind or are silent, and how to see more.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from kstream_plan.model import Note
+from kstream_plan.model.note import Remarks, name_list
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.times import duration
 
 #: The number of steps in which a time is shown.
 STEPS = 24
@@ -20,6 +26,11 @@ Series = tuple[int | None, ...]
 
 #: The figures that may be known of all copies, of some, or of none.
 FIGURES = ("lag", "lag_before", "written_per_second", "restored_per_second")
+
+#: Such a part of a process id is enough to tell instances apart, nearly always.
+_SHORT = 8
+#: A history that fills no more steps is hardly seen.
+FEW_STEPS = 2
 
 
 class Progress(NamedTuple):
@@ -168,3 +179,49 @@ def sum_of(instances: Sequence[InstanceCourse]) -> Series:
         lags = [instance_lags[step] for instance_lags, span in zip(series, spans, strict=True) if step in span]
         sums.append(None if not lags or None in lags else sum(lag for lag in lags if lag is not None))
     return tuple(sums)
+
+
+def lag_remarks(course: LagCourse) -> Remarks:
+    """Return the remarks beside the figures of a lag history."""
+    names = instance_names(course.instances)
+    notes = [Note("plan-with-lags", "To plan from these lags, give them to assign, with a snapshot: --metrics")]
+    over_ms = (course.length_ms // 60_000 + 1) * 60_000
+    if course.reported_steps > FEW_STEPS or over_ms >= course.until_ms - course.since_ms:
+        return Remarks(tuple(_warnings(course, names)), tuple(notes))
+    notes.insert(0, Note("short-history", "The history is short: the next command shows it in finer steps"))
+    command = f"kstream-plan history LAGS --set over={duration(over_ms)}"
+    return Remarks(tuple(_warnings(course, names)), tuple(notes), next=(Note("finer-steps", command),))
+
+
+def instance_names(instances: Sequence[InstanceCourse]) -> dict[str, str]:
+    """Return short forms of process ids that tell them apart."""
+    ids = [instance.process_id for instance in instances]
+    short = {name: f"{name[:_SHORT]}…" if len(name) > _SHORT + 1 else name for name in ids}
+    return short if len(set(short.values())) == len(ids) else {name: name for name in ids}
+
+
+def _warnings(course: LagCourse, names: Mapping[str, str]) -> Iterator[Note]:
+    lagging_instances = [instance for instance in course.instances if instance.most_behind is not None]
+    if lagging_instances:
+        instances_text = name_list(
+            [f"{names[instance.process_id]} ({_copies_behind(instance)})" for instance in lagging_instances]
+        )
+        subjects = tuple(instance.process_id for instance in lagging_instances)
+        yield Note("copies-fall-behind", f"Copies fall behind on {instances_text}", subjects)
+    silent = [instance for instance in course.instances if instance.is_silent]
+    if silent:
+        instances_text = name_list(
+            [f"{names[instance.process_id]} for {duration(course.until_ms - instance.heard_ms)}" for instance in silent]
+        )
+        consequence = "it may be gone, and its last lag counts"
+        if len(silent) > 1:
+            consequence = "they may be gone, and their last lags count"
+        subjects = tuple(instance.process_id for instance in silent)
+        yield Note("silent-instances", f"No reports from {instances_text}: {consequence}", subjects)
+
+
+def _copies_behind(instance: InstanceCourse) -> str:
+    """Return how many copies fall behind, and which one most."""
+    task_id, growth = instance.most_behind or ("", 0)
+    noun = "copy" if instance.copies == 1 else "copies"
+    return f"{instance.copies_behind:,} of {instance.copies:,} {noun}, most {task_id} by {growth:,} records"

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from kstream_plan.model import Group, Holding, Note, Rates
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.times import format_time
-from kstream_plan.snapshots.rows.document_kind import refuse_written
-from kstream_plan.snapshots.rows.fields import FieldError, Row, shown
+from kstream_plan.snapshots.rows.fields import FieldError, Row, shown, time_ms
+from kstream_plan.snapshots.rows.json_text import refuse_written
 from kstream_plan.snapshots.rows.lags import LagRow, LagRows, UnknownNameError
 from kstream_plan.snapshots.rows.measured_rates import (
     RECENT_INTERVALS,
@@ -23,9 +23,8 @@ from kstream_plan.snapshots.rows.measured_rates import (
     restore_rate,
     restored_by,
 )
-from kstream_plan.snapshots.rows.members import normal_process_id
-from kstream_plan.snapshots.rows.times import time_ms
-from kstream_plan.snapshots.rows.typed_rows import read_typed
+from kstream_plan.snapshots.rows.tasks_and_members import normal_process_id
+from kstream_plan.snapshots.rows.typed_rows import reader_of
 from kstream_plan.snapshots.rows.types import LagSnapshot
 
 
@@ -199,7 +198,7 @@ def _read_rows(history_rows: Sequence[HistoryRow], group: Group) -> tuple[list[L
 def _typed(history_row: HistoryRow, place: str) -> LagSnapshot:
     try:
         refuse_written(history_row.row)
-        return read_typed(LagSnapshot, history_row.row)
+        return reader_of(LagSnapshot)(history_row.row)
     except FieldError as error:
         raise error.inside(place) from None
 

@@ -7,10 +7,8 @@ from typing import NamedTuple
 
 from kstream_plan.model import UNKNOWN, Group
 from kstream_plan.snapshots.rows import types as written
-from kstream_plan.snapshots.rows.fields import FieldError, shown
-from kstream_plan.snapshots.rows.members import normal_process_id
-from kstream_plan.snapshots.rows.tasks import parsed_task_id
-from kstream_plan.snapshots.rows.times import time_ms
+from kstream_plan.snapshots.rows.fields import FieldError, shown, time_ms
+from kstream_plan.snapshots.rows.tasks_and_members import normal_process_id, parsed_task_id
 from kstream_plan.snapshots.rows.types import LagSource
 
 

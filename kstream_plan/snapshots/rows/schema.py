@@ -22,13 +22,13 @@ _FLAT: Mapping[Any, Type] = {str: "text", int: "integer", float: "number", bool:
 
 def _type(annotation: Any) -> Type:
     """Return the type of a field with this annotation; of an object by names, the equivalent list."""
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        return "time" if TIME in annotation.__metadata__ else _type(arguments[0])
-    if origin in (types.UnionType, Union):
-        return _type(next(inner_type for inner_type in reversed(arguments) if inner_type is not type(None)))
+    while (origin := get_origin(annotation)) in (Annotated, types.UnionType, Union):
+        if origin is Annotated and TIME in annotation.__metadata__:
+            return "time"
+        kinds = (annotation.__origin__,) if origin is Annotated else get_args(annotation)
+        annotation = next(kind for kind in reversed(kinds) if kind is not type(None))
     if origin is tuple:
-        return [_type(arguments[0])]
+        return [_type(get_args(annotation)[0])]
     if origin is Mapping:
         return "texts"
     if hasattr(annotation, "_fields"):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Group, GroupState, Holding, Instance, KnownDecision, Note, Snapshot, Task
@@ -20,7 +20,6 @@ from kstream_plan.model.setting_texts import stores_of
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.rows import types as written
 from kstream_plan.snapshots.rows.config import deciding_in, no_settings, read_config, with_names
-from kstream_plan.snapshots.rows.connect_group import read_connect
 from kstream_plan.snapshots.rows.copies import (
     Reports,
     copies_of,
@@ -31,14 +30,11 @@ from kstream_plan.snapshots.rows.copies import (
     with_ages,
 )
 from kstream_plan.snapshots.rows.decision import counted_from_ms, read_decision
-from kstream_plan.snapshots.rows.document_kind import refuse_written
-from kstream_plan.snapshots.rows.fields import FieldError, Row, checked_text, printable, shown
+from kstream_plan.snapshots.rows.fields import FieldError, Row, checked_text, printable, shown, time_ms
+from kstream_plan.snapshots.rows.json_text import refuse_written
 from kstream_plan.snapshots.rows.lag_age import coverage, ends_seen_at_ms, lags_at_most, lags_when_told, still_caught_up
-from kstream_plan.snapshots.rows.lag_history import LagHistory, rates_of, usable_lag_rows
-from kstream_plan.snapshots.rows.lag_window import LagsWanted
 from kstream_plan.snapshots.rows.lags import LagRow, read_lag_rows
-from kstream_plan.snapshots.rows.members import read_holdings, read_instances, read_starts, untold_protocols
-from kstream_plan.snapshots.rows.rates import read_rates
+from kstream_plan.snapshots.rows.measured_rates import read_rates
 from kstream_plan.snapshots.rows.stalled_copies import Course, no_closer, notes_of
 from kstream_plan.snapshots.rows.streams_group import (
     group_notes,
@@ -47,15 +43,28 @@ from kstream_plan.snapshots.rows.streams_group import (
     read_broker_group,
     read_group_config,
 )
-from kstream_plan.snapshots.rows.tasks import TaskRow, complete_tasks, read_task_rows
-from kstream_plan.snapshots.rows.times import time_ms
-from kstream_plan.snapshots.rows.typed_rows import read_typed
+from kstream_plan.snapshots.rows.tasks_and_members import (
+    TaskRow,
+    complete_tasks,
+    read_holdings,
+    read_instances,
+    read_starts,
+    read_task_rows,
+    untold_protocols,
+)
+from kstream_plan.snapshots.rows.typed_rows import reader_of
 from kstream_plan.snapshots.rows.types import LagSource
+
+if TYPE_CHECKING:
+    from kstream_plan.snapshots.rows.lag_history import LagHistory
+    from kstream_plan.snapshots.rows.lag_window import LagsWanted
 
 #: The major number of the format that this reader understands.
 FORMAT_MAJOR = 1
 
 _FORMAT_VERSION = re.compile(r"(\d+)(?:\.\d+)*", re.ASCII)
+
+_read_typed = reader_of(written.Snapshot)
 
 
 def snapshot_from_row(
@@ -92,6 +101,8 @@ def lags_wanted(row: Row, until_us: int | None, rates_over_ms: int | None) -> La
 
     Errors of the row are raised when it is read.
     """
+    from kstream_plan.snapshots.rows.lag_window import LagsWanted  # noqa: PLC0415 - not without lag rows
+
     request = LagsWanted(until_us).extended_to(rates_over_ms or 0)
     try:
         typed = _typed(row)
@@ -139,13 +150,15 @@ def _typed(row: Row) -> written.Snapshot:
         fix = "make a snapshot with kstream-plan snapshot; kstream-plan schema snapshot says what it has"
         raise FieldError("", problem, fix)
     _check_format_version(row)
-    return read_typed(written.Snapshot, with_names(row))
+    return _read_typed(with_names(row))
 
 
 def _read(row: written.Snapshot, lags: LagHistory | None, lags_as_reported: bool, config_as_text: bool) -> Snapshot:
     protocol, generation, captured_at_ms = _group_protocol(row), row.generation or 0, time_ms(row.captured_at)
     release = _streams_version(row)
     if protocol == "connect":
+        from kstream_plan.snapshots.rows.connect_group import read_connect  # noqa: PLC0415 - most are of Kafka Streams
+
         snapshot = read_connect(row, generation, captured_at_ms, config_as_text=config_as_text, release=release)
         return replace(snapshot, warnings=(*_of_newer(row), *snapshot.warnings))
     streams = protocol == "streams"
@@ -159,6 +172,8 @@ def _read(row: written.Snapshot, lags: LagHistory | None, lags_as_reported: bool
     if lags is None:
         lag_rows = read_lag_rows(row.lags or (), members)
     else:
+        from kstream_plan.snapshots.rows.lag_history import rates_of, usable_lag_rows  # noqa: PLC0415 - few have one
+
         lag_rows, lag_notes = usable_lag_rows(lags, members, holdings, config, captured_at_ms)
     reports = reports_of(lag_rows)
     nothing_logged = {row.task for row in lag_rows} - {row.task for row in lag_rows if row.logged}

@@ -26,9 +26,8 @@ from kstream_plan.model.streams_group import (
 from kstream_plan.model.times import duration
 from kstream_plan.snapshots.rows import types as written
 from kstream_plan.snapshots.rows.config import unknown_key
-from kstream_plan.snapshots.rows.fields import FieldError, checked_integer, printable, shown
-from kstream_plan.snapshots.rows.members import normal_process_id
-from kstream_plan.snapshots.rows.times import time_ms
+from kstream_plan.snapshots.rows.fields import FieldError, checked_integer, printable, shown, time_ms
+from kstream_plan.snapshots.rows.tasks_and_members import normal_process_id
 
 _STABLE, _NOT_READY = "stable", "notready"
 _WITH_MEMBERS, _WITHOUT_MEMBERS = (_STABLE, "reconciling", "assigning", _NOT_READY), ("empty", "dead")

@@ -24,9 +24,9 @@ from kstream_plan.snapshots.rows.fields import (
     checked_number,
     checked_object,
     checked_text,
+    checked_time,
     shown,
 )
-from kstream_plan.snapshots.rows.times import checked_time
 from kstream_plan.snapshots.rows.types import MARKED, TIME, KeyedBy, Says, Settings
 
 _T = TypeVar("_T")
@@ -37,25 +37,24 @@ _Read = Callable[[Any], Any]
 _FIX = "give it: kstream-plan schema snapshot says what a snapshot has; kstream-plan snapshot makes one"
 
 
-def read_typed(kind: Callable[..., _T], row: Row) -> _T:
-    """Return a row as its type.
-
-    Raises:
-        FieldError: a field of the wrong type or out of range, or one that must be there is missing.
-    """
-    value: _T = _record_reader(kind)(row)
-    return value
-
-
 #: What a field that must be there is, by its type.
 _WANTED = {str: "text", int: "a whole number", float: "a number", tuple: "a list"}
 
 
+def reader_of(kind: Callable[..., _T]) -> Callable[[Row], _T]:
+    """Return what reads rows as this type.
+
+    It raises :class:`FieldError` if a field is of the wrong type or out of range, or one that must be there is missing.
+    """
+    read: Callable[[Row], _T] = _record_reader(kind)
+    return read
+
+
 @cache
 def _record_reader(kind: Any) -> _Read:
-    readers = {
-        name: (place, _reader(annotation, ())) for place, (name, annotation) in enumerate(kind.__annotations__.items())
-    }
+    readers = {}
+    for place, (name, annotation) in enumerate(kind.__annotations__.items()):
+        readers[name] = (place, _reader(annotation))
     requirements = {
         name: _requirement(annotation)
         for name, annotation in kind.__annotations__.items()
@@ -94,29 +93,36 @@ def _requirement(annotation: Any) -> str:
     return "" if "minItems" in keywords else _WANTED[get_origin(annotation) or annotation]
 
 
-def _reader(annotation: Any, metadata: tuple[Any, ...]) -> _Read:
-    """Return the reader of values with this annotation; ``metadata`` stands around the annotation."""
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        return _reader(arguments[0], (*annotation.__metadata__, *metadata))
-    if origin in (types.UnionType, Union):
-        (kind,) = (argument for argument in arguments if argument is not type(None))
-        return _reader(kind, metadata)
-    if origin is Literal or isinstance(annotation, EnumType):
-        return _choice_reader(annotation, arguments)
-    if hasattr(annotation, "_fields"):
-        return _record_reader(annotation)
-    return _items_reader(arguments[0], metadata) if origin is tuple else _flat_reader(annotation, metadata)
-
-
-def _items_reader(item: Any, metadata: tuple[Any, ...]) -> _Read:
+def _reader(annotation: Any) -> _Read:
+    """Return the reader of values with this annotation."""
+    kind, metadata = _without_null(annotation)
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Literal or isinstance(kind, EnumType):
+        return _choice_reader(kind, arguments)
+    if hasattr(kind, "_fields"):
+        return _record_reader(kind)
+    if origin is not tuple:
+        return _flat_reader(kind, metadata)
     key = next((mark.name for mark in metadata if isinstance(mark, KeyedBy)), None)
+    read_item = _reader(arguments[0])
     if key is not None:
-        return _keyed_reader(_reader(item, ()), key)
-    return _list_reader(_reader(item, ()), may_be_null=type(None) in get_args(item))
+        return _keyed_reader(read_item, key)
+    return _list_reader(read_item, may_be_null=type(None) in get_args(arguments[0]))
 
 
-def _flat_reader(kind: Any, metadata: tuple[Any, ...]) -> _Read:
+def _without_null(annotation: Any) -> tuple[Any, list[Any]]:
+    """Return the type that an annotation allows beside ``None``, and the metadata around it."""
+    metadata: list[Any] = []
+    while (origin := get_origin(annotation)) in (Annotated, types.UnionType, Union):
+        if origin is Annotated:
+            metadata[:0] = annotation.__metadata__
+            annotation = annotation.__origin__
+        else:
+            (annotation,) = (argument for argument in get_args(annotation) if argument is not type(None))
+    return annotation, metadata
+
+
+def _flat_reader(kind: Any, metadata: Sequence[Any]) -> _Read:
     keywords = {name: value for says in metadata if isinstance(says, Says) for name, value in says.keywords.items()}
     if TIME in metadata:
         return partial(checked_time, "")

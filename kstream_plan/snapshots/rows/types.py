@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.model.snapshot import Stores
-from kstream_plan.snapshots.rows.times import RFC_3339
+from kstream_plan.snapshots.rows.fields import RFC_3339
 
 
 class Says:

@@ -12,9 +12,8 @@ from pyspark.sql import DataFrame
 
 from kstream_plan.errors import KstreamPlanError
 from kstream_plan.snapshots.rows.fields import printable
-from kstream_plan.snapshots.spark.failures import writing_failure
+from kstream_plan.snapshots.spark.failures import explained, writing_failure
 from kstream_plan.snapshots.spark.private_names import hadoop
-from kstream_plan.snapshots.spark.texts import explained
 
 #: How Spark calls the forms, and what it is told besides.
 _FORMS = {"parquet": ("parquet", {"compression": "zstd"}), "jsonl": ("json", {})}

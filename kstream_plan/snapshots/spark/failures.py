@@ -1,4 +1,4 @@
-"""What Spark's exceptions mean: one clear error instead of a Java stack trace. Nothing here imports Spark."""
+"""What Spark's exceptions mean: one clear error, not a Java stack trace. Nothing here imports Spark before it fails."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import errno
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from urllib.parse import unquote
 
-from kstream_plan.errors import SparkError
-from kstream_plan.snapshots.files.broken_files import BrokenFileError, broken_gzip
+from kstream_plan.errors import KstreamPlanError, SparkError
+from kstream_plan.snapshots.files.kinds import BrokenFileError, broken_gzip
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.version import __version__
 
@@ -189,3 +190,34 @@ def out_of_memory(heap: str | None = None) -> SparkError:
     """Return the error for a Java whose heap was too small, of this size if it is known (``2g``)."""
     problem = "Java ran out of memory" if heap is None else f"Java ran out of memory: it had {heap}"
     return SparkError(problem, fix="give it more, as with --spark-conf spark.driver.memory=8g")
+
+
+@contextmanager
+def explained(
+    names: Mapping[str, str], failure: Callable[[str, Mapping[str, str]], KstreamPlanError] = spark_failure
+) -> Iterator[None]:
+    """Turn whatever Spark raises into one clear error; also if Java is gone, which nothing can be asked any more.
+
+    ``failure`` tells what Spark's own exceptions stand for.
+
+    Raises:
+        SnapshotError: a file cannot be read.
+        SparkError: Spark gave up.
+    """
+    try:
+        yield
+    except Exception as error:
+        from py4j.protocol import Py4JError  # noqa: PLC0415 - Spark is loaded, and has failed
+        from pyspark.errors import PySparkException  # noqa: PLC0415
+
+        from kstream_plan.snapshots.spark.private_names import java_process, java_stack_trace  # noqa: PLC0415
+
+        java_error = why_java_ended(java_process())
+        if java_error is not None:
+            raise java_error from None
+        disk_error = no_room(error) if isinstance(error, OSError) else None
+        if disk_error is not None:
+            raise disk_error from None
+        if not isinstance(error, PySparkException | Py4JError):
+            raise
+        raise failure(f"{error}\n{java_stack_trace(error)}", names) from None

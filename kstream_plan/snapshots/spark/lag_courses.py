@@ -29,11 +29,11 @@ from kstream_plan.snapshots.rows.lag_course import (
     sum_of,
     total_progress,
 )
-from kstream_plan.snapshots.rows.tasks import parsed_task_id
-from kstream_plan.snapshots.spark.failures import plain_path
+from kstream_plan.snapshots.rows.tasks_and_members import parsed_task_id
+from kstream_plan.snapshots.spark.failures import explained, plain_path
 from kstream_plan.snapshots.spark.lag_rows import LagFiles, Times
 from kstream_plan.snapshots.spark.newest_lags import POINT
-from kstream_plan.snapshots.spark.texts import explained, file_name
+from kstream_plan.snapshots.spark.texts import file_name
 
 _UUID = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
 #: Process ids are compared by value.

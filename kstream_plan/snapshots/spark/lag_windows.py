@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - its customary name
 from kstream_plan.snapshots.files.sources import Form
 from kstream_plan.snapshots.rows.lag_window import DAYS, FIRST_US, LagsWanted, StoreCount, begin_of, enough
 from kstream_plan.snapshots.rows.measured_rates import INTERVALS_OVER
-from kstream_plan.snapshots.rows.members import normal_process_id
+from kstream_plan.snapshots.rows.tasks_and_members import normal_process_id
 from kstream_plan.snapshots.spark.lag_rows import MOST_NAMES, LagFiles, Times
 
 #: What a row is about, as it is written.

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - its customary name
 from kstream_plan.snapshots.files.sources import Input
 from kstream_plan.snapshots.rows.lag_history import StoreInterval
 from kstream_plan.snapshots.rows.lag_window import ENOUGH_ROWS, LagsWanted, Pick, picks, since_for_all
-from kstream_plan.snapshots.spark.failures import plain_path
+from kstream_plan.snapshots.spark.failures import explained, plain_path
 from kstream_plan.snapshots.spark.lag_rows import Frame, LagFiles, Times
 from kstream_plan.snapshots.spark.lag_windows import (
     LAST_US,
@@ -29,7 +29,7 @@ from kstream_plan.snapshots.spark.lag_windows import (
     times_of,
     with_limits,
 )
-from kstream_plan.snapshots.spark.texts import explained, file_name
+from kstream_plan.snapshots.spark.texts import file_name
 
 #: A row's own figures, without Kafka's markers.
 POINT = {

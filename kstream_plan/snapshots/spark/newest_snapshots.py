@@ -17,8 +17,8 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
-from kstream_plan.snapshots.files.broken_files import broken_gzip, unreadable
 from kstream_plan.snapshots.files.content import read_file, unpacked
+from kstream_plan.snapshots.files.kinds import broken_gzip, unreadable
 from kstream_plan.snapshots.files.newest_rows import (
     MOST_ROWS,
     KeyedRow,
@@ -28,14 +28,11 @@ from kstream_plan.snapshots.files.newest_rows import (
     newest_rows,
     rows_of,
 )
-from kstream_plan.snapshots.files.parquet_rows import parquet_rows
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import Form, Input, means_itself
-from kstream_plan.snapshots.rows.document_kind import WRITTEN
-from kstream_plan.snapshots.rows.schema import SNAPSHOT, SNAPSHOT_KEYS
-from kstream_plan.snapshots.spark.failures import plain_path
+from kstream_plan.snapshots.rows.json_text import WRITTEN
+from kstream_plan.snapshots.spark.failures import explained, plain_path
 from kstream_plan.snapshots.spark.session import sql_session
-from kstream_plan.snapshots.spark.texts import either, explained, file_name, read_rows
 
 #: The generation, 0 without one; null if it cannot be read.
 _GENERATION = "IF(generation IS NULL, 0, try_cast(generation AS BIGINT))"
@@ -84,6 +81,8 @@ def _content(file: Input, read: Mapping[str, bytes]) -> bytes:
 def _rows(file: Input, content: bytes) -> Iterable[RowText] | None:
     """Return the rows of a file; ``None``: it takes Spark SQL."""
     if file.form is Form.PARQUET:
+        from kstream_plan.snapshots.files.parquet_rows import parquet_rows  # noqa: PLC0415 - only for Parquet
+
         return parquet_rows(file.name, content)
     if file.form is Form.DOCUMENT:
         return rows_of(RowText(file.name, content))
@@ -97,10 +96,12 @@ def newest_snapshots(spark: SparkSession, inputs: Sequence[Input], selection: Se
         SnapshotError: a file cannot be read.
         SparkError: Spark gave up.
     """
+    from kstream_plan.snapshots.spark.texts import file_name  # noqa: PLC0415 - not for little
+
     names = {plain_path(file.path): file.name for file in inputs}
     with explained(names):
         columns = ("file", F.col("text").cast("binary"), "config_as_text", *_KEYS)
-        table = _narrowed(read_rows(spark, inputs, SNAPSHOT, SNAPSHOT_KEYS), selection).select(*columns).toArrow()
+        table = _narrowed(_all_rows(spark, inputs), selection).select(*columns).toArrow()
     rows = (
         KeyedRow(
             RowText(file_name(row["file"], names), row["text"], row["config_as_text"]), *(row[key] for key in _KEYS)
@@ -110,11 +111,20 @@ def newest_snapshots(spark: SparkSession, inputs: Sequence[Input], selection: Se
     return [row._replace(older=None) for row in newest_rows(rows, selection)]
 
 
+def _all_rows(spark: SparkSession, inputs: Sequence[Input]) -> DataFrame:
+    from kstream_plan.snapshots.rows.schema import SNAPSHOT, SNAPSHOT_KEYS  # noqa: PLC0415 - not for little
+    from kstream_plan.snapshots.spark.texts import read_rows  # noqa: PLC0415
+
+    return read_rows(spark, inputs, SNAPSHOT, SNAPSHOT_KEYS)
+
+
 def _narrowed(rows: DataFrame, selection: Selection) -> DataFrame:
     """Return the rows that may count, with their keys: few of each application, however many there are.
 
     Of rows without an application, a few of each file.
     """
+    from kstream_plan.snapshots.spark.texts import either  # noqa: PLC0415 - not for little
+
     no_snapshot = F.coalesce(F.col("kind").isin(sorted(WRITTEN)), F.expr("false"))
     unreadable = either(F.expr(f"unreadable OR {_GENERATION} IS NULL"), no_snapshot)
     rows = rows.withColumns({"number": F.expr(_GENERATION), "unreadable": unreadable})
@@ -132,6 +142,6 @@ def _narrowed(rows: DataFrame, selection: Selection) -> DataFrame:
 def known_applications(spark: SparkSession, inputs: Sequence[Input], at_most: int = 6) -> list[str]:
     """Return the first few application ids there are, to name them in an error message."""
     with explained({plain_path(file.path): file.name for file in inputs}):
-        rows = read_rows(spark, inputs, SNAPSHOT, SNAPSHOT_KEYS).select("application_id").distinct()
+        rows = _all_rows(spark, inputs).select("application_id").distinct()
         table = rows.where("application_id IS NOT NULL").orderBy("application_id").limit(at_most).toArrow()
     return [row["application_id"] for row in table.to_pylist()]

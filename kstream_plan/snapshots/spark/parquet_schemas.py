@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
 from pyspark.sql.types import ArrayType, DataType, LongType, StructType
 
-from kstream_plan.snapshots.files.broken_files import BrokenFileError
+from kstream_plan.snapshots.files.kinds import BrokenFileError
 from kstream_plan.snapshots.rows.fields import shown
 from kstream_plan.snapshots.rows.schema import TIMES
 from kstream_plan.snapshots.spark.private_names import hadoop

@@ -11,14 +11,13 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.files.broken_files import HEAD_BYTES, BrokenFileError, unzipped_head
+from kstream_plan.snapshots.files.kinds import HEAD_BYTES, BrokenFileError, unzipped_head
 from kstream_plan.snapshots.files.sources import PARQUET_MAGIC, Form, Input, form_of, may_be_empty
-from kstream_plan.snapshots.leader_log.looks_like_a_log import is_a_log
-from kstream_plan.snapshots.rows.document_kind import COLUMNS_OF_RESULTS, kind_of
+from kstream_plan.snapshots.leader_log.kinds_of_logs import is_a_log
 from kstream_plan.snapshots.rows.fields import printable
-from kstream_plan.snapshots.spark.failures import spark_failure
+from kstream_plan.snapshots.rows.json_text import COLUMNS_OF_RESULTS, kind_of
+from kstream_plan.snapshots.spark.failures import explained, spark_failure
 from kstream_plan.snapshots.spark.private_names import hadoop
-from kstream_plan.snapshots.spark.texts import explained
 
 #: The kinds of documents that are read by ``show``, ``check``, ``diff`` and ``fleet``.
 _PLANS = {"plan", "result"}

@@ -5,24 +5,20 @@ Those columns are parsed with an explicit schema; everything else stays text unt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
-from kstream_plan.errors import KstreamPlanError, SnapshotError
-from kstream_plan.snapshots.files.broken_files import BrokenFileError
+from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.files.kinds import BrokenFileError
 from kstream_plan.snapshots.files.sources import Form, Input
-from kstream_plan.snapshots.rows.document_kind import COLUMNS_OF_RESULTS, WRITTEN
 from kstream_plan.snapshots.rows.fields import printable
+from kstream_plan.snapshots.rows.json_text import COLUMNS_OF_RESULTS, WRITTEN
 from kstream_plan.snapshots.rows.schema import Type, check_columns, spark_columns
-from kstream_plan.snapshots.spark.failures import no_room, plain_path, spark_failure, why_java_ended
+from kstream_plan.snapshots.spark.failures import plain_path
 from kstream_plan.snapshots.spark.parquet_schemas import ParquetSchemas
-from kstream_plan.snapshots.spark.private_names import java_process, java_stack_trace
 
 #: Parquet timestamps as text in UTC, whatever the session's time zone; those without a zone are in UTC.
 _TIME_AS_TEXT = {
@@ -169,29 +165,3 @@ def file_name(file: str, names: Mapping[str, str]) -> str:
     """Return the name by which people know a file that Spark has read."""
     path = plain_path(file)
     return names.get(path, path)
-
-
-@contextmanager
-def explained(
-    names: Mapping[str, str], failure: Callable[[str, Mapping[str, str]], KstreamPlanError] = spark_failure
-) -> Iterator[None]:
-    """Turn whatever Spark raises into one clear error; also if Java is gone, which nothing can be asked any more.
-
-    ``failure`` tells what Spark's own exceptions stand for.
-
-    Raises:
-        SnapshotError: a file cannot be read.
-        SparkError: Spark gave up.
-    """
-    try:
-        yield
-    except Exception as error:
-        java_error = why_java_ended(java_process())
-        if java_error is not None:
-            raise java_error from None
-        disk_error = no_room(error) if isinstance(error, OSError) else None
-        if disk_error is not None:
-            raise disk_error from None
-        if not isinstance(error, PySparkException | Py4JError):
-            raise
-        raise failure(f"{error}\n{java_stack_trace(error)}", names) from None

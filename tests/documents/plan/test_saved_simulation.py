@@ -16,7 +16,7 @@ from kstream_plan.errors import PlanFileError
 from kstream_plan.model.scenario import Event, Join
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.answers import to_table as simulation_table
-from kstream_plan.render.pages.scenario_events import event_text
+from kstream_plan.render.pages.simulation import event_text
 from kstream_plan.render.text.names import Names
 from kstream_plan.simulation.simulate import simulate
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row

@@ -23,7 +23,7 @@ from kstream_plan.plans.note_codes import EXPERT_CODES
 from kstream_plan.plans.plan import ENDS_OF_OTHERS_NOT_PLAYED
 from kstream_plan.render.page import Page, Table
 from kstream_plan.render.pages.plan import excerpt_page, plan_page
-from kstream_plan.render.pages.scenario_events import event_text
+from kstream_plan.render.pages.simulation import event_text
 from kstream_plan.render.pages.steps import NO_STEP, Focus
 from kstream_plan.render.text.names import Names
 from kstream_plan.simulation.one_plan import plan

@@ -13,7 +13,7 @@ from kstream_plan.documents.streams_config import load_streams_config
 from kstream_plan.model import Rates
 from kstream_plan.plans import Plan
 from kstream_plan.render.pages.plan import plan_page
-from kstream_plan.render.pages.rates import rates_text
+from kstream_plan.render.pages.plan_sentences import rates_text
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.leader_log.history import read_leader_logs
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row

@@ -14,8 +14,7 @@ from kstream_plan.comparison.alternatives import beside_each_other
 from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.errors import UsageError
 from kstream_plan.render.page import Page as Answer
-from kstream_plan.render.report.markup import isolate
-from kstream_plan.render.report.page import Drawing
+from kstream_plan.render.report.markup import Drawing, isolate
 from kstream_plan.render.report.reports import plan_svg, plans_html, sections_svg
 from kstream_plan.render.report.sections import compare_section, drain_section
 from kstream_plan.simulation.alternatives import alternatives

@@ -12,8 +12,8 @@ from kstream_plan.plans import Trigger
 from kstream_plan.simulation.one_plan import plan, plan_checked
 from kstream_plan.snapshots.broker.history import OffsetsRecord, generations, moments
 from kstream_plan.snapshots.broker.source import group_decisions, group_history
+from kstream_plan.snapshots.rows.fields import parse_time
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from kstream_plan.snapshots.rows.times import parse_time
 from tests.helpers.captured import SCENARIOS, assigned, copies_alike, rows, trigger
 from tests.helpers.captured_cluster import CapturedCluster, encode_group_key, encode_group_metadata, topology
 

@@ -11,9 +11,9 @@ import pytest
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import LATEST
 from kstream_plan.model.settings import MAX_LONG
-from kstream_plan.snapshots.broker.assignment_info import read_assignment_info
 from kstream_plan.snapshots.broker.members import read_members
 from kstream_plan.snapshots.broker.source import group_history, running_group
+from kstream_plan.snapshots.broker.streams_data import read_assignment_info
 from kstream_plan.snapshots.broker.streams_group import DescribedGroup
 from kstream_plan.snapshots.broker.topology_text import Subtopology, SubtopologyKey, Topology, read_topology
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row

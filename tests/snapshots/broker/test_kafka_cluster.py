@@ -11,7 +11,7 @@ import pytest
 
 from kstream_plan.errors import ClusterError
 from kstream_plan.snapshots.broker import kafka_cluster
-from kstream_plan.snapshots.broker.group_metadata import MemberMetadata
+from kstream_plan.snapshots.broker.consumer_protocol import MemberMetadata
 from kstream_plan.snapshots.broker.history import OffsetsRecord
 from kstream_plan.snapshots.broker.kafka_cluster import KafkaCluster, offsets_partition
 from kstream_plan.snapshots.broker.kafka_failures import ConnectionWatch

@@ -14,8 +14,8 @@ from kstream_plan.model.times import format_time
 from kstream_plan.plans import Trigger
 from kstream_plan.simulation.one_plan import plan, plan_checked
 from kstream_plan.snapshots.broker.source import group_history, running_group
+from kstream_plan.snapshots.rows.fields import parse_time
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from kstream_plan.snapshots.rows.times import parse_time
 from tests.helpers.captured import SCENARIOS, rows
 from tests.helpers.captured_cluster import CapturedCluster, task_ids, topology
 from tests.helpers.small_groups import group, state

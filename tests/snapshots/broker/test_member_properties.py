@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kstream_plan.model import LATEST, UNKNOWN, TaskId
 from kstream_plan.model.java_hash import java_string_key
-from kstream_plan.snapshots.broker.group_metadata import MemberMetadata
+from kstream_plan.snapshots.broker.consumer_protocol import MemberMetadata
 from kstream_plan.snapshots.broker.members import read_members
 from tests.helpers.wire_encoding import TopicPartition, assignment, assignment_info, subscription, subscription_info
 

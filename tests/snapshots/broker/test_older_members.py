@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from kstream_plan.snapshots.broker.group_metadata import MemberMetadata
+from kstream_plan.snapshots.broker.consumer_protocol import MemberMetadata
 from kstream_plan.snapshots.broker.group_rows import GroupMoment, held_by, snapshot_row
 from kstream_plan.snapshots.broker.group_tasks import group_tasks
 from kstream_plan.snapshots.broker.members import StreamsMember, read_members

@@ -8,8 +8,13 @@ from hypothesis import strategies as st
 
 from kstream_plan.model import LATEST, UNKNOWN, TaskId
 from kstream_plan.snapshots.broker.byte_reader import ByteReader, PayloadError, UnknownVersionError
-from kstream_plan.snapshots.broker.consumer_protocol import read_assignment, read_subscription
-from kstream_plan.snapshots.broker.group_metadata import GroupKey, MemberMetadata, read_group_key
+from kstream_plan.snapshots.broker.consumer_protocol import (
+    GroupKey,
+    MemberMetadata,
+    read_assignment,
+    read_group_key,
+    read_subscription,
+)
 from kstream_plan.snapshots.broker.streams_describe import DescribedMember, DescribedSubtopology, DescribedTasks
 from tests.helpers.wire_payloads import Payload, name, payloads
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstream_plan.model.times import EPOCH
-from kstream_plan.snapshots.files.day_folders import days_of, of_days
 from kstream_plan.snapshots.files.sources import Form, Input
+from kstream_plan.snapshots.spark.lag_rows import days_of, of_days
 
 DAY = date(2026, 11, 21)
 

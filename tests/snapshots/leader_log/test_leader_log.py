@@ -24,8 +24,8 @@ from kstream_plan.snapshots.leader_log.log_times import Moment
 from kstream_plan.snapshots.leader_log.message_values import LogPlace
 from kstream_plan.snapshots.leader_log.notes import notes_about
 from kstream_plan.snapshots.leader_log.records import read_records
+from kstream_plan.snapshots.rows.fields import parse_time, parse_time_us
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from kstream_plan.snapshots.rows.times import parse_time, parse_time_us
 from tests.helpers import captured, log_layouts
 from tests.helpers.recorded_events import generations
 from tests.helpers.schemas import validator

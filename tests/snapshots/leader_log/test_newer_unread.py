@@ -22,8 +22,8 @@ from kstream_plan.simulation.bounces import bounce
 from kstream_plan.simulation.drain import drain
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.leader_log.history import read_leader_logs
+from kstream_plan.snapshots.rows.fields import parse_time
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from kstream_plan.snapshots.rows.times import parse_time
 from tests.helpers import recorded_events
 
 TEXT = gzip.decompress((Path(__file__).parents[1] / "logs_of_people" / "cp-lineno.log.gz").read_bytes()).decode()

@@ -21,8 +21,8 @@ from kstream_plan.snapshots.metrics.offsets import read_offsets
 from kstream_plan.snapshots.metrics.overlay import Overlaid, _join_lag, with_measured_lags
 from kstream_plan.snapshots.metrics.scrapes import Scrape, read_scrapes
 from kstream_plan.snapshots.metrics.store_lags import read_store_lags
+from kstream_plan.snapshots.rows.fields import parse_time
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from kstream_plan.snapshots.rows.times import parse_time
 from tests.helpers.metric_texts import GROUP, SCRAPED, lags, leads, position, text
 from tests.helpers.snapshot_rows import P0, P1
 

@@ -25,8 +25,8 @@ from kstream_plan.snapshots.metrics.offsets import Offsets, OffsetSet, read_offs
 from kstream_plan.snapshots.metrics.overlay import with_measured_lags
 from kstream_plan.snapshots.metrics.scrapes import Scrape, read_scrapes
 from kstream_plan.snapshots.metrics.seats import Seats, seats_of
+from kstream_plan.snapshots.rows.fields import parse_time
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from kstream_plan.snapshots.rows.times import parse_time
 
 pytestmark = pytest.mark.xdist_group("metrics of a real group")
 

@@ -17,7 +17,7 @@ from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.metrics.exposition import _parse, _parse_plain
 from kstream_plan.snapshots.metrics.names import Meaning, meaning_of, store_label
 from kstream_plan.snapshots.metrics.scrapes import Identity, Position, read_scrapes
-from kstream_plan.snapshots.rows.times import parse_time
+from kstream_plan.snapshots.rows.fields import parse_time
 from tests.helpers.metric_texts import SCRAPED, leads, position, text
 from tests.helpers.snapshot_rows import P0
 

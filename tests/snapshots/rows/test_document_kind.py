@@ -14,8 +14,8 @@ from kstream_plan.documents.plan.files import is_plan_file
 from kstream_plan.documents.plan.simulation import simulation_json
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.render.answers import to_json
-from kstream_plan.snapshots.files.broken_files import HEAD_BYTES
-from kstream_plan.snapshots.rows.document_kind import WRITTEN, kind_of
+from kstream_plan.snapshots.files.kinds import HEAD_BYTES
+from kstream_plan.snapshots.rows.json_text import WRITTEN, kind_of
 from tests.helpers import diff_cases, plan_cases, simulation_cases
 
 

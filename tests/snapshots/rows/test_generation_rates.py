@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kstream_plan.documents.streams_config import load_streams_config
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.leader_log.history import read_leader_logs
-from kstream_plan.snapshots.rows.generation_rates import with_rates
+from kstream_plan.snapshots.rows.history import with_rates
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import captured
 

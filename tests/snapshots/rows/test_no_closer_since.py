@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kstream_plan.snapshots.rows.no_closer_since import no_closer_since
-from kstream_plan.snapshots.rows.stalled_copies import notes_of
+from kstream_plan.snapshots.rows.stalled_copies import no_closer_since, notes_of
 from tests.helpers.snapshot_rows import P0, P1, changed, lag, read
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstream_plan.documents.given_settings import _of_stores
-from kstream_plan.snapshots.rows.restarts import lost_state_notes, with_stores_by_restarts
+from kstream_plan.snapshots.rows.history import lost_state_notes, with_stores_by_restarts
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
 Start = tuple[str, str, int]  # host, process id, number of the start

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kstream_plan.errors import UsageError
 from kstream_plan.snapshots.files.sources import Form, LocalFile, form_of, read_head
-from kstream_plan.snapshots.leader_log.looks_like_a_log import is_a_log
+from kstream_plan.snapshots.leader_log.kinds_of_logs import is_a_log
 from kstream_plan.snapshots.rows.write import ENDINGS, check_ending, file_bytes, row_lines
 
 ROWS = st.lists(

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import pytest
 
 from kstream_plan.snapshots.rows.fields import FieldError
-from kstream_plan.snapshots.rows.typed_rows import read_typed
+from kstream_plan.snapshots.rows.typed_rows import reader_of
 from kstream_plan.snapshots.rows.types import TIME, Connector, Instance, Lag, LagSnapshot, Settings, Snapshot
 
 
@@ -49,31 +49,31 @@ def _with(value: Any, keys: tuple[Any, ...], changed: Any) -> Any:
 @pytest.mark.parametrize("kind", [Snapshot, LagSnapshot])
 def test_of_every_field_another_type_is_an_error_that_names_it(kind: type) -> None:
     row = _value(kind)
-    read_typed(kind, row)
+    reader_of(kind)(row)
     places = dict(_places(row))
     assert len(places) > (130 if kind is Snapshot else 10)
     for path, keys in places.items():
         with pytest.raises(FieldError) as caught:
-            read_typed(kind, _with(row, keys, 1j))
+            reader_of(kind)(_with(row, keys, 1j))
         assert caught.value.path == path
         assert "complex where" in caught.value.problem
 
 
 def test_what_is_missing_is_none_or_an_error() -> None:
-    assert read_typed(Instance, {"process_id": "p", "host": None, "rack": "", "unknown": 5}) == Instance("p")
+    assert reader_of(Instance)({"process_id": "p", "host": None, "rack": "", "unknown": 5}) == Instance("p")
     with pytest.raises(FieldError, match="is missing"):
-        read_typed(Connector, {"name": "n"})
+        reader_of(Connector)({"name": "n"})
     with pytest.raises(FieldError, match="is null where a whole number must be"):
-        read_typed(Connector, {"name": "n", "task_count": None})
-    assert read_typed(Snapshot, {"application_id": "a"}).instances == (), "whoever reads it says that there must be one"
+        reader_of(Connector)({"name": "n", "task_count": None})
+    assert reader_of(Snapshot)({"application_id": "a"}).instances == (), "whoever reads it says that there must be one"
 
 
 def test_records_may_be_a_marker() -> None:
     row = {"process_id": "p", "task_id": "0_0"}
-    assert [read_typed(Lag, {**row, "lag": lag}).lag for lag in (-3, -2, 0, 2**63 - 1)] == [-3, -2, 0, 2**63 - 1]
+    assert [reader_of(Lag)({**row, "lag": lag}).lag for lag in (-3, -2, 0, 2**63 - 1)] == [-3, -2, 0, 2**63 - 1]
     for lag in (-1, -4, 2**63, True, 1.0, "5"):
         with pytest.raises(FieldError) as caught:
-            read_typed(Lag, {**row, "lag": lag})
+            reader_of(Lag)({**row, "lag": lag})
         assert caught.value.path == "lag"
 
 
@@ -81,6 +81,6 @@ def test_what_is_by_name_may_be_a_list() -> None:
     by_name = {"p": {"consumers": {"c": {"active": ["0_0"]}}}}
     listed = [{"process_id": "p", "consumers": [{"consumer_id": "c", "active": ["0_0"]}]}]
     one, other = (
-        read_typed(Snapshot, {"application_id": "a", "decision": {"decided": decided}}) for decided in (by_name, listed)
+        reader_of(Snapshot)({"application_id": "a", "decision": {"decided": decided}}) for decided in (by_name, listed)
     )
     assert one == other

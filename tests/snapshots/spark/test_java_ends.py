@@ -14,8 +14,7 @@ from pyspark import SparkContext
 
 from kstream_plan.errors import SparkError
 from kstream_plan.snapshots.spark import session
-from kstream_plan.snapshots.spark.failures import why_java_ended
-from kstream_plan.snapshots.spark.texts import explained
+from kstream_plan.snapshots.spark.failures import explained, why_java_ended
 
 
 def ended(code: int) -> subprocess.Popen[bytes]:

@@ -27,9 +27,9 @@ from kstream_plan.snapshots import read, reading
 from kstream_plan.snapshots.files.content import Limits, reading_within
 from kstream_plan.snapshots.files.selection import selection
 from kstream_plan.snapshots.files.sources import Form, Input
+from kstream_plan.snapshots.rows.fields import parse_time
 from kstream_plan.snapshots.rows.lag_history import HistoryRow, LagHistory, StoreHistory, StoreInterval
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from kstream_plan.snapshots.rows.times import parse_time
 from tests.helpers import captured, plan_cases
 from tests.helpers.snapshot_rows import P0, P1, changed, copies, lag, row
 

@@ -1,4 +1,4 @@
-"""What a log is in which nothing was found: one of another kind, or of records whose messages are in no known field."""
+"""Whether a file is plainly a log, and of which kind; and what a log is in which nothing was found."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ from kstream_plan.model.note import name_list
 from kstream_plan.snapshots.files.content import at_hand
 from kstream_plan.snapshots.files.kinds import CONNECT_STATUS, STREAMS_TABLE, file_kind
 from kstream_plan.snapshots.files.sources import OF_A_WORKER, check_paths
-from kstream_plan.snapshots.leader_log.lines import text_blocks
-from kstream_plan.snapshots.leader_log.log_fields import TEXT_FIELDS, fields_of
-from kstream_plan.snapshots.leader_log.log_files import StandardInput
+from kstream_plan.snapshots.leader_log.envelope import starts_a_record
+from kstream_plan.snapshots.leader_log.lines import StandardInput, text_blocks
+from kstream_plan.snapshots.leader_log.log_fields import TEXT_FIELDS, TIME_FIELDS, fields_of
 from kstream_plan.snapshots.leader_log.log_stores import rows_in
+from kstream_plan.snapshots.leader_log.messages import is_marked
 from kstream_plan.snapshots.rows.fields import printable
+
+_LINES = 5
 
 
 class LogKind(Enum):
@@ -111,3 +114,22 @@ def _rows(text: str) -> Iterable[Mapping[str, Any]]:
         with suppress(ValueError, RecursionError):
             return [row for line in lines for row in [json.loads(line)] if isinstance(row, Mapping)]
     return rows_in(text)
+
+
+def is_a_log(head: bytes) -> bool:
+    """Tell from the beginning of a file: it has a message of an assignor, or its first lines are records of a log."""
+    text = head.decode("utf-8", "replace")
+    if is_marked(text) or OF_A_WORKER in head:
+        return True
+    return any(_is_record(line) for line in text[:4096].splitlines()[:_LINES])
+
+
+def _is_record(line: str) -> bool:
+    if not line.startswith("{"):
+        return starts_a_record(line)
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    names = {name.lower() for name in row} if isinstance(row, Mapping) else set()
+    return not names.isdisjoint(TEXT_FIELDS) and not names.isdisjoint(TIME_FIELDS)
