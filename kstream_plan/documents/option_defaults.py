@@ -36,7 +36,7 @@ KEYS = frozenset(
         design expect-digest fail-on-changes fail-on-warning for from generation give-up-after
         group instance leader-log leave list max-snapshot-age max-warmup-replicas metrics names new
         num-standby-replicas out output policy probing-rebalance-interval quiet remove replay report
-        require-generation require-warm restart restore-rate round scenario set sort spark-conf stay stores
+        require-generation require-warm restart restore-rate round scenario set sort spark-conf stay
         streams-config target task to topology vary verbose where
         """,
     )

@@ -148,7 +148,7 @@ def parse_release(text: str) -> str:
 STORES = ("persistent", "in-memory")
 #: How results are written as a data set.
 FORMS = ("parquet", "jsonl")
-#: What ``--set`` puts over a snapshot, as Kafka's settings; ``restore_rate`` and ``stores`` have options as well.
+#: What ``--set`` puts over a snapshot, as Kafka's settings; ``restore_rate`` has an option as well.
 OF_SNAPSHOTS: Mapping[str, OwnSetting] = {
     "stores": OwnSetting(_one_of(lambda: STORES), "persistent", "Where stores are, if that is unknown."),
     "release": OwnSetting(parse_release, "3.4.1", "Release of Kafka Streams, or of the Connect workers."),
@@ -243,4 +243,4 @@ OWN_SETTINGS: Mapping[str, OwnSetting] = {**OF_SNAPSHOTS, **OF_COMMANDS}
 def settings_taken(by_set: Collection[str]) -> Mapping[str, OwnSetting]:
     """Return what ``--set`` takes of these attributes of a command; with ``settings`` among them, that of snapshots."""
     of_snapshots = OF_SNAPSHOTS if "settings" in by_set else {}
-    return {**of_snapshots, **{name: setting for name, setting in OF_COMMANDS.items() if name in by_set}}
+    return {**of_snapshots, **{name: setting for name, setting in OWN_SETTINGS.items() if name in by_set}}

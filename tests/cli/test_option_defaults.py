@@ -239,6 +239,7 @@ WRONG = {
     "metrics = [['a']]": 'line 1: metrics is neither a text nor a number. Fix: write metrics = "[KIND=]FILE|DIR|-"',
     "verbose = 'yes'": "line 1: verbose is neither true nor false. Fix: write verbose = true",
     "session-timeout = '5s'": """line 1: 'session-timeout' is no option of any command. Fix: write set = ["session.""",
+    "stores = 'persistent'": "line 1: 'stores' is no option of any command. Fix: write set = [\"stores=…\"]",
     "[assign]\nset = 'sesion.timeout.ms=5s'": "line 2, set: 'sesion.timeout.ms' is no setting that counts here. Fix: ",
     "# x\nset = ['session.timeout.ms=5s', 'stores=x']": "line 2, set: stores: 'x' is not one of persistent, in-memory.",
     "set = ['stores=persistent', 'stores=in-memory']": "line 1, set: stores is given twice. Fix: give it once",

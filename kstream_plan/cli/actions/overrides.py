@@ -28,9 +28,7 @@ class Overrides(NamedTuple):
 
 def overrides(options: Settings) -> Overrides:
     """Collect the settings that are asked for: options beat the files of ``--streams-config``."""
-    fields = (
-        (name, getattr(options, name.removesuffix("_ms"), None)) for name in (*CONFIG_NAMES, "restore_rate", "stores")
-    )
+    fields = ((name, getattr(options, name.removesuffix("_ms"), None)) for name in (*CONFIG_NAMES, "restore_rate"))
     settings = [*(options.settings or ()), *(setting for setting in fields if setting[1] is not None)]
     files = per_application(options.streams_config, "--streams-config", settings_in)
     return Overrides(files, given_settings(settings))

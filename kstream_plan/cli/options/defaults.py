@@ -12,7 +12,7 @@ import typer
 from kstream_plan.cli.command_help import COMMANDS, WITHOUT_FILE
 from kstream_plan.cli.options.parameters import CommandLine, Source
 from kstream_plan.documents.option_aliases import ALIASES
-from kstream_plan.documents.own_settings import OF_COMMANDS
+from kstream_plan.documents.own_settings import OF_COMMANDS, settings_taken
 from kstream_plan.errors import UsageError
 
 #: Under which name a context keeps where the values of the file stand, and what it gives ``--set``, with the place.
@@ -159,7 +159,7 @@ def _is_taken(ctx: Any, option: Any, layer: _Layer, text: str, field: str, by_se
         return True
     if layer.source != "COMMANDLINE":
         return False
-    names_taken = [name.replace("_", ".") for name in OF_COMMANDS if name in by_set]
+    names_taken = [name.replace("_", ".") for name in settings_taken(by_set)]
     fix = f"write one of {', '.join(names_taken)}, or leave it out" if names_taken else "leave it out"
     error = typer.BadParameter(f"{text.partition('=')[0]!r} is no setting of this command")
     raise _with_place(error, ctx, option, fix)

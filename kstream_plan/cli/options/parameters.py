@@ -151,7 +151,7 @@ _WRITTEN = {"from_time": "--from", "to_time": "--to", "everything": "--all", "li
 
 def option_of(name: str) -> str:
     """Return how a parameter is written on the command line: ``--set keep.going=true``, ``--set max.rounds``."""
-    if name in OF_COMMANDS:
+    if name in OF_COMMANDS or name == "stores":
         return f"--set {name.replace('_', '.')}"
     return _WRITTEN.get(name, f"--{name.replace('_', '-')}")
 
