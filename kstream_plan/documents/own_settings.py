@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime, time, timedelta
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from kstream_plan.model.times import EPOCH, duration
 
 
 class OwnSetting(NamedTuple):
-    """A value of ``--set``: how its text is read (else ``ValueError``), one that it can be, and what it is."""
+    """A value of ``--set``: how its text is read (else ``ValueError``), a sample, what it is, and if it is a path."""
 
     parse: Callable[[str], Any]
     sample: str
     text: str
+    is_path: bool = False
 
 
 def _quantity(name: str) -> Callable[[str], Any]:
@@ -167,7 +169,7 @@ OF_COMMANDS: Mapping[str, OwnSetting] = {
     "assignor": OwnSetting(
         _key_of(_assignors),
         "high-availability",
-        "Assignor: high-availability (default), balanced (needs the extra [balanced]), or planned (needs --target).",
+        "Assignor: high-availability (default), balanced (needs the extra [balanced]), or planned (needs target=FILE).",
     ),
     "back": OwnSetting(_TRUTH, "true", "Go back to where the plan began."),
     "bounds": OwnSetting(_TRUTH, "true", "Also compute the minimum of state to restore (needs the extra [balanced])."),
@@ -185,7 +187,9 @@ OF_COMMANDS: Mapping[str, OwnSetting] = {
     ),
     "expires_in": OwnSetting(_DURATION, "2h", "Time until the file does not count (default: 2h)."),
     "full": OwnSetting(_TRUTH, "true", "JSON with the complete outcome of each rebalance."),
-    "java_home": OwnSetting(_text, "/usr/lib/jvm/21", "Java home for Spark, instead of the Java installed along."),
+    "java_home": OwnSetting(
+        _text, "/usr/lib/jvm/21", "Java home for Spark, instead of the Java installed along.", is_path=True
+    ),
     "keep_going": OwnSetting(_TRUTH, "true", "Report applications that fail and go on with the others."),
     "log_dates": OwnSetting(
         _one_of(_date_orders), "dmy", "Order of day, month and year in the logs' dates, if they do not tell it."
@@ -226,6 +230,9 @@ OF_COMMANDS: Mapping[str, OwnSetting] = {
     ),
     "record_size": OwnSetting(_number(), "200", "Bytes of a record, to show restored bytes as well."),
     "show_ranks": OwnSetting(_TRUTH, "true", "Show the ranked candidates of each task."),
+    "target": OwnSetting(
+        lambda text: Path(_text(text)), "target.properties", "Target file that assignor=planned follows.", is_path=True
+    ),
     "timeout": OwnSetting(_DURATION, "15s", "Longest wait for a silent pipe or broker."),
     "top": OwnSetting(_number(), "20", "Maximum number of rows."),
     "trigger": OwnSetting(_one_of(_triggers), "join", "Trigger of rebalance 1 (default: join if an instance is new)."),
@@ -238,6 +245,12 @@ OF_COMMANDS: Mapping[str, OwnSetting] = {
     "what_if": OwnSetting(_TRUTH, "false", "Whether other settings are simulated as well."),
 }
 OWN_SETTINGS: Mapping[str, OwnSetting] = {**OF_SNAPSHOTS, **OF_COMMANDS}
+
+
+def names_path(name: str) -> bool:
+    """Return True if ``--set`` takes a path by this name."""
+    setting = OWN_SETTINGS.get(name.strip().replace(".", "_"))
+    return setting is not None and setting.is_path
 
 
 def settings_taken(by_set: Collection[str]) -> Mapping[str, OwnSetting]:

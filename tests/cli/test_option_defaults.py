@@ -340,7 +340,8 @@ def test_paths_count_from_the_folder_of_the_file(tmp_path: Path, monkeypatch: py
     (tmp_path / "sub").mkdir()
     Path(FILE).write_text(
         "metrics = ['scrapes', '-', '/abs', 's3a://bucket/x']\nstreams-config = ['orders=app.properties', 'all']\n"
-        "report = ['html=page.html']\nrestore-rate = '5/s'\n[check]\nbaseline = ['plan.json']\n"
+        "report = ['html=page.html']\n"
+        "set = ['target = t.properties', 'release=3.4']\n[check]\nbaseline = ['plan.json']\n"
     )
     for folder, prefix in ((tmp_path, ""), (tmp_path / "sub", "../")):
         monkeypatch.chdir(folder)
@@ -349,6 +350,8 @@ def test_paths_count_from_the_folder_of_the_file(tmp_path: Path, monkeypatch: py
         assert values["streams_config"] == [f"orders={prefix}app.properties", f"{prefix}all"]
         assert values["report"] == [("html", f"{prefix}page.html")]
         assert parse("check").values["baseline"] == [f"{prefix}plan.json"]
+        assert parse("drain").values["target"] == Path(f"{prefix}t.properties")
+        assert dict(parse("drain").values["settings"]) == {"release": "3.4"}
 
 
 def test_every_option_that_takes_a_file_is_known_as_one() -> None:
@@ -431,6 +434,10 @@ def test_an_error_says_which_of_its_options_are_not_on_the_command_line(capsys: 
         capsys.readouterr().err
         == f"kstream-plan: error: {error}\n  also: --metrics is from kstream-plan.toml, line 2\n"
     )
+    Path(FILE).write_text("[simulate-scaleout]\nset = ['assignor=planned', 'target=none']\n")
+    assert run(["simulate-scaleout", str(SNAPSHOT), "--add", "1"]) == 1
+    error = "none: cannot read the file: No such file or directory. Fix: check the path"
+    assert capsys.readouterr().err == f"kstream-plan: error: {error}\n  also: --set is from kstream-plan.toml, line 2\n"
 
 
 FOR_ALL = """

@@ -150,8 +150,8 @@ _FITTING: dict[str, list[str]] = {
         *("session.timeout.ms=10s", "stores=in-memory", "max.warmup.replicas=x", "a", "max.rounds=3", "max.rounds=0"),
         *("timeout=50ms", "max.text=1MiB", "max.text=100", "bounds=true", "trigger=join", "full=true", "old.round=1"),
         *("top=1", "top=0", "out.format=csv", "keep.going=true", "every=1s", "over=0s", "broker.version=4.3"),
+        *("target=target.properties", f"target={FILE}"),
     ],
-    "--target": ["target.properties", FILE],
     "--by": ["static", "host", "client", "process", "tag:zone", "tag:", "x"],
     "--new": ["rack=a", "tags=zone=a", "threads=2", "id=x", "at=10m", "a=b", "rack"],
 }
