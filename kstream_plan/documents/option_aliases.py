@@ -86,6 +86,7 @@ ALIASES: Mapping[str, Alias] = {
         f"--{kind}": Alias("group_paths", f"{kind}=")
         for kind in ("leader-log", "connect-log", "connect-status", "describe-text")
     },
+    "--connect-config": Alias("--streams-config"),
     "--end-offsets": Alias("--metrics", "end="),
     "--start-offsets": Alias("--metrics", "start="),
     "--lags": Alias("--metrics", "rows="),

@@ -33,7 +33,7 @@ KEYS = frozenset(
         r"\S+",
         """
         acceptable-recovery-lag add all application-id as-of as-snapshot baseline bootstrap-server by
-        color command-config configmap connect-config connect-url debug
+        color command-config configmap connect-url debug
         design expect-digest fail-on-changes fail-on-warning for from generation give-up-after
         group instance leader-log leave list max-snapshot-age max-warmup-replicas metrics names new
         num-standby-replicas out output policy probing-rebalance-interval quiet remove replay report

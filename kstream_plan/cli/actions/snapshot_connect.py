@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kstream_plan.cli.actions.per_application import per_application
+from kstream_plan.cli.actions.per_application import PerApplication, per_application
 from kstream_plan.cli.options.parameters import option_of
 from kstream_plan.cli.options.snapshot import SnapshotOptions
 from kstream_plan.cli.output import warn, write_stderr
 from kstream_plan.documents.connect_config import load_connect_config
-from kstream_plan.errors import ClusterError, SnapshotError, UsageError
+from kstream_plan.errors import ClusterError, ConfigError, SnapshotError, UsageError
 from kstream_plan.model import Note
 from kstream_plan.model.times import format_time
 from kstream_plan.render.text.numbers import count
@@ -34,7 +34,7 @@ _SOURCES = ("connect_log", "connect_status", "connect_url")
 #: What is of Kafka Streams' groups only.
 _OF_STREAMS = (
     *("leader_log", "describe_text", "broker_version", "bootstrap_server", "group"),
-    *("offsets_topic", "streams_config", "names", "topology", "metrics"),
+    *("offsets_topic", "names", "topology", "metrics"),
 )
 #: What is of some of the sources only.
 _OF_LOGS = ("generation", "now", "as_of", "from_time", "to_time", "everything", "listed", "log_dates")
@@ -46,7 +46,7 @@ def is_about_connect(options: SnapshotOptions) -> bool:
     """Tell whether a group of Connect's workers is meant: their logs, or what their REST interface says."""
     sources = [name for name in _SOURCES if getattr(options, name)]
     if not sources:
-        names = ("connect_config", "generation", "now")
+        names = ("generation", "now")
         lonely = next((name for name in names if getattr(options.command_line, name) is not None), None)
         if lonely is not None:
             options.group_files.check_there()
@@ -100,22 +100,24 @@ class _AsksConnect(Protocol):
     @property
     def connect_url(self) -> list[str] | None: ...
     @property
-    def connect_config(self) -> list[str] | None: ...
+    def streams_config(self) -> list[str] | None: ...
     @property
     def command_config(self) -> Path | None: ...
     @property
     def application_id(self) -> list[str] | None: ...
+    @property
+    def command_line(self) -> _AsksConnect: ...
 
 
 def _group_and_config(options: _AsksConnect) -> tuple[str, Mapping[str, Any] | None]:
     group_id = only_application(options.application_id) or _A_GROUP
-    return group_id, per_application(options.connect_config, "--connect-config", _settings_in).value_for(group_id)
+    return group_id, _configs(options).value_for(group_id)
 
 
 def _without_config(config: Mapping[str, Any] | None) -> list[Note]:
     message = (
         "REST does not tell the workers' settings: Kafka's defaults will count "
-        "(scheduled.rebalance.max.delay.ms 300000, session.timeout.ms 10000). Give --connect-config"
+        "(scheduled.rebalance.max.delay.ms 300000, session.timeout.ms 10000). Give --streams-config"
     )
     return [Note("no-config", message)] if config is None else []
 
@@ -182,7 +184,7 @@ def _read_file(path: str) -> bytes:
 
 def connect_entries(options: SnapshotOptions, in_range: Callable[[int], bool]) -> list[ConnectEntry]:
     """Read the logs; return the generations that are asked for, of each group the newest unless more are."""
-    configs = per_application(options.connect_config, "--connect-config", _settings_in)
+    configs = _configs(options)
     paths = options.connect_log
     with naming_its_file("a log"):
         entries = read_connect_logs(paths, config=configs.value_for, now_ms=options.now, dates=options.log_dates)
@@ -230,7 +232,18 @@ def _nothing_selected(entries: Sequence[ConnectEntry], selection: Selection) -> 
     return SnapshotError(message, fix="choose another one, or look at --list")
 
 
-def _settings_in(path: Path) -> Mapping[str, Any]:
-    file = load_connect_config(path)
-    warn(file.warnings)
-    return file.settings
+def _configs(options: _AsksConnect) -> PerApplication[Mapping[str, Any] | None]:
+    """Return what workers set; a default that is no worker's is for groups of Kafka Streams, and does not count."""
+    is_typed = options.command_line.streams_config is not None
+
+    def settings_in(path: Path) -> Mapping[str, Any] | None:
+        try:
+            file = load_connect_config(path)
+        except ConfigError:
+            if is_typed:
+                raise
+            return None
+        warn(file.warnings)
+        return file.settings
+
+    return per_application(options.streams_config, "--streams-config", settings_in)

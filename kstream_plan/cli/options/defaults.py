@@ -76,8 +76,7 @@ def _refuse_old_variables(ctx: Any, options: Sequence[Any]) -> None:
         elif alias.is_implied:
             fix = "unset it"
         else:
-            value = alias.value or ("…" if alias.prefix else "")
-            fix = f"write {_variable(alias.option[2:])}='{alias.prefix}{value}'"
+            fix = f"write {_variable(alias.option[2:])}='{alias.prefix}{alias.value or '…'}'"
         raise UsageError(f"{variable} is the variable of an old option", fix=fix)
 
 

@@ -33,7 +33,6 @@ class Live(Measuring, Settings, Limited, panel=INPUT):
         ),
     ] = None
     connect_url: sources.ConnectUrl = None
-    connect_config: sources.ConnectConfig = None
     application_id: shared.ApplicationId = None
     names: sources.Names = None
     trust_reports_of: int | None = None

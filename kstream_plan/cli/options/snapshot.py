@@ -29,7 +29,6 @@ class SnapshotOptions(Measuring, Limited):
     ] = None
     broker_version: str | None = None
     connect_url: sources.ConnectUrl = None
-    connect_config: sources.ConnectConfig = None
     generation: Annotated[int | None, number_option("Generation of the workers' logs to take.", 0, rare=True)] = None
     now: int | None = None
     log_dates: str | None = None
