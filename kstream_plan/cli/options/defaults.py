@@ -50,9 +50,15 @@ def take_file(ctx: Any, options: Sequence[Any]) -> None:
     if file is None:
         return
     option_by_key = {key: option for option in options for key in option_keys(option)}
-    defaults = file.defaults(ctx.info_name, option_by_key, [name for name in COMMANDS if name not in WITHOUT_FILE])
+    prefixes = _options_of_others(ctx)
+    keys = [*option_by_key, *prefixes]
+    defaults = file.defaults(ctx.info_name, keys, [name for name in COMMANDS if name not in WITHOUT_FILE])
     ctx.default_map, ctx.meta[_PLACES], ctx.meta[_SETTINGS_OF_FILE] = {}, {}, []
     for default in defaults:
+        if prefix := prefixes.get(default.key):
+            text = f"{prefix}{default.words(Form('VALUE'), '')}"
+            ctx.meta[_SETTINGS_OF_FILE].append((default.place, [text]))
+            continue
         option = option_by_key[default.key]
         form = Form("" if option.is_flag else option.metavar or "…", option.multiple)
         words = default.words(form, os.path.dirname(file.path))
@@ -60,6 +66,17 @@ def take_file(ctx: Any, options: Sequence[Any]) -> None:
             ctx.meta[_SETTINGS_OF_FILE].append((default.place, words))
         else:
             ctx.default_map[option.name], ctx.meta[_PLACES][option.name] = words, default.place
+
+
+def _options_of_others(ctx: Any) -> dict[str, str]:
+    """Return the settings, as ``NAME=``, that have options in other commands and in this one ``--set``, by the option.
+
+    A file or a variable that gives such an option is meant for this command as well.
+    """
+    from kstream_plan.documents.option_defaults import KEYS  # noqa: PLC0415 - not for help
+
+    prefixes = {old[2:]: alias.prefix for old, alias in ALIASES.items() if old[2:] in KEYS}
+    return {key: prefix for key, prefix in prefixes.items() if key.replace("-", "_") in ctx.command.by_set}
 
 
 def _refuse_old_variables(ctx: Any, options: Sequence[Any]) -> None:
@@ -83,9 +100,11 @@ def _refuse_old_variables(ctx: Any, options: Sequence[Any]) -> None:
 def option_source(ctx: Any, option: Any) -> str:
     """Return the variable, or the place in the file, that gives an option its value; empty: neither does."""
     source = ctx.get_parameter_source(option.name)
+    places = ctx.meta.get(_PLACES, {})
     if source is not None and source.name == "ENVIRONMENT":
-        return next(name for name in option_variables(option) if os.environ.get(name))
-    return ctx.meta[_PLACES][option.name] if source is not None and source.name == "DEFAULT_MAP" else ""
+        variable = next((name for name in option_variables(option) if os.environ.get(name)), "")
+        return places.get(option.name, variable) if option.name == _SETTINGS else variable
+    return places[option.name] if source is not None and source.name == "DEFAULT_MAP" else ""
 
 
 def option_sources(ctx: Any, options: Sequence[Any]) -> Iterator[Source]:
@@ -120,6 +139,7 @@ def take_settings(ctx: Any, options: Sequence[Any], words: Mapping[str, Any], by
     place = next((name for name in option_variables(option) if os.environ.get(name)), "")
     layers = [
         *(_Layer("DEFAULT_MAP", *words) for words in ctx.meta.get(_SETTINGS_OF_FILE, ())),
+        *_layers_of_variables(ctx),
         _Layer("ENVIRONMENT", place, option.value_from_envvar(ctx) or ()),
         _Layer("COMMANDLINE", "", words.get(_SETTINGS, ())),
     ]
@@ -150,6 +170,12 @@ def take_settings(ctx: Any, options: Sequence[Any], words: Mapping[str, Any], by
             CommandLine.settings = frozenset(names)
     ctx.params[_SETTINGS] = list(settings.values()) or None
     CommandLine.sources = tuple(sources.values())
+
+
+def _layers_of_variables(ctx: Any) -> Iterator[_Layer]:
+    for key, prefix in _options_of_others(ctx).items():
+        if value := os.environ.get(variable := _variable(key)):
+            yield _Layer("ENVIRONMENT", variable, [f"{prefix}{value}"])
 
 
 def _is_taken(ctx: Any, option: Any, layer: _Layer, text: str, field: str, by_set: Collection[str]) -> bool:

@@ -33,6 +33,10 @@ class Live(Measuring, Settings, Limited, panel=INPUT):
         ),
     ] = None
     connect_url: sources.ConnectUrl = None
+    acceptable_recovery_lag: int | None = None
+    max_warmup_replicas: int | None = None
+    num_standby_replicas: int | None = None
+    probing_rebalance_interval: int | None = None
     application_id: shared.ApplicationId = None
     names: sources.Names = None
     trust_reports_of: int | None = None
