@@ -44,7 +44,7 @@ _SETTINGS = (
     *("rack.aware.assignment.tags", "rack.aware.assignment.strategy", "lags.tolerance", "rates.over"),
     *("rack.aware.assignment.traffic_cost", "rack.aware.assignment.non_overlap_cost"),
     *("draws", "draws.within", "java.home", "log.dates", "max.rounds", "max.text", "protocol", "record.size"),
-    *("new.round", "now", "old.round", "stores", "target", "timeout", "trigger", "trust.reports.of"),
+    *("names", "new.round", "now", "old.round", "stores", "target", "timeout", "trigger", "trust.reports.of"),
     *("assignor", "broker.version", "every", "expires.in", "out.format", "over", "probe", "top", "warmups"),
 )
 #: Flags that are values of ``--set`` now.

@@ -35,7 +35,7 @@ KEYS = frozenset(
         acceptable-recovery-lag add all application-id as-of as-snapshot baseline bootstrap-server by
         color command-config configmap connect-url debug
         design expect-digest fail-on-changes fail-on-warning for from generation give-up-after
-        group instance leader-log leave list max-snapshot-age max-warmup-replicas metrics names new
+        group instance leader-log leave list max-snapshot-age max-warmup-replicas metrics new
         num-standby-replicas out output policy probing-rebalance-interval quiet remove replay report
         require-generation require-warm restart restore-rate round scenario set sort spark-conf stay
         streams-config task to topology vary verbose where

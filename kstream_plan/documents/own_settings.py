@@ -200,6 +200,12 @@ OF_COMMANDS: Mapping[str, OwnSetting] = {
         "1GiB",
         "Largest text to read from one input, unpacked (default: 4GiB, packed files 256MiB).",
     ),
+    "names": OwnSetting(
+        lambda text: Path(_text(text)),
+        "names.yaml",
+        "Hosts and racks by process id, client id or host (YAML, JSON).",
+        is_path=True,
+    ),
     "new_round": OwnSetting(_number(0), "3", "Rebalance of the plan NEW to compare with (default: the last)."),
     "now": OwnSetting(
         _moment_ms,

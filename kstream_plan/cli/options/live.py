@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -38,7 +39,7 @@ class Live(Measuring, Settings, Limited, panel=INPUT):
     num_standby_replicas: int | None = None
     probing_rebalance_interval: int | None = None
     application_id: shared.ApplicationId = None
-    names: sources.Names = None
+    names: Path | None = None
     trust_reports_of: int | None = None
     every: int | None = None
     give_up_after: Annotated[

@@ -13,10 +13,6 @@ ConnectUrl = Annotated[
         "--connect-url", metavar="URL", help="REST interface of a running worker, http://host:8083; repeatable."
     ),
 ]
-Names = Annotated[
-    Path | None,
-    typer.Option("--names", metavar="FILE", help="Hosts and racks by process id, client id or host (YAML, JSON)."),
-]
 BootstrapServer = Annotated[
     str | None,
     typer.Option(
