@@ -33,13 +33,9 @@ class Alias(NamedTuple):
         return [word for prefix in prefixes or [self.prefix] for word in (*options, f"{prefix}{value}")]
 
 
-#: What has an option of its own where a plan is made, and is one of ``--set`` where a running group is looked at.
-_SETTINGS_OF_PLANS = (
-    *("acceptable.recovery.lag", "max.warmup.replicas", "num.standby.replicas"),
-    "probing.rebalance.interval.ms",
-)
-#: What was an option of its own and is one of ``--set``.
+#: What was an option of its own and is one of ``--set``; the first four are options where a plan is made.
 _SETTINGS = (
+    *("acceptable.recovery.lag", "max.warmup.replicas", "num.standby.replicas", "probing.rebalance.interval.ms"),
     *("balance.factor", "heartbeat.interval.ms", "produce.rate", "session.timeout.ms", "state.cleanup.delay.ms"),
     *("rack.aware.assignment.tags", "rack.aware.assignment.strategy", "lags.tolerance", "rates.over"),
     *("rack.aware.assignment.traffic_cost", "rack.aware.assignment.non_overlap_cost"),
@@ -71,7 +67,7 @@ _DELAYS = ("connect-design-2:delay=", "connect-design-3:delay=")
 ALIASES: Mapping[str, Alias] = {
     **{
         f"--{name.removesuffix('.ms').replace('.', '-').replace('_', '-')}": Alias("--set", f"{name}=")
-        for name in (*_SETTINGS, *_SETTINGS_OF_PLANS)
+        for name in _SETTINGS
     },
     **{f"--{name.replace('.', '-')}": Alias("--set", f"{name}=", value="true") for name in _FLAGS},
     **{f"--{old}": Alias("--new", f"{key}=") for old, key in _NEW.items()},

@@ -12,12 +12,11 @@ from kstream_plan.model.times import EPOCH, duration
 
 
 class OwnSetting(NamedTuple):
-    """A value of ``--set``: how its text is read (else ``ValueError``), a sample, what it is, and if it is a path."""
+    """A value of ``--set``: how its text is read (else ``ValueError``), one that it can be, and what it is."""
 
     parse: Callable[[str], Any]
     sample: str
     text: str
-    is_path: bool = False
 
 
 def _quantity(name: str) -> Callable[[str], Any]:
@@ -137,6 +136,10 @@ def _text(text: str) -> str:
     return text
 
 
+def _path(text: str) -> Path:
+    return Path(_text(text))
+
+
 def parse_release(text: str) -> str:
     """Return which release of Kafka it is; else ``ValueError``."""
     from kstream_plan.model.releases import kafka_release  # noqa: PLC0415 - not for help
@@ -187,9 +190,7 @@ OF_COMMANDS: Mapping[str, OwnSetting] = {
     ),
     "expires_in": OwnSetting(_DURATION, "2h", "Time until the file does not count (default: 2h)."),
     "full": OwnSetting(_TRUTH, "true", "JSON with the complete outcome of each rebalance."),
-    "java_home": OwnSetting(
-        _text, "/usr/lib/jvm/21", "Java home for Spark, instead of the Java installed along.", is_path=True
-    ),
+    "java_home": OwnSetting(_path, "/usr/lib/jvm/21", "Java home for Spark, instead of the Java installed along."),
     "keep_going": OwnSetting(_TRUTH, "true", "Report applications that fail and go on with the others."),
     "log_dates": OwnSetting(
         _one_of(_date_orders), "dmy", "Order of day, month and year in the logs' dates, if they do not tell it."
@@ -200,12 +201,7 @@ OF_COMMANDS: Mapping[str, OwnSetting] = {
         "1GiB",
         "Largest text to read from one input, unpacked (default: 4GiB, packed files 256MiB).",
     ),
-    "names": OwnSetting(
-        lambda text: Path(_text(text)),
-        "names.yaml",
-        "Hosts and racks by process id, client id or host (YAML, JSON).",
-        is_path=True,
-    ),
+    "names": OwnSetting(_path, "names.yaml", "Hosts and racks by process id, client id or host (YAML, JSON)."),
     "new_round": OwnSetting(_number(0), "3", "Rebalance of the plan NEW to compare with (default: the last)."),
     "now": OwnSetting(
         _moment_ms,
@@ -236,9 +232,7 @@ OF_COMMANDS: Mapping[str, OwnSetting] = {
     ),
     "record_size": OwnSetting(_number(), "200", "Bytes of a record, to show restored bytes as well."),
     "show_ranks": OwnSetting(_TRUTH, "true", "Show the ranked candidates of each task."),
-    "target": OwnSetting(
-        lambda text: Path(_text(text)), "target.properties", "Target file that assignor=planned follows.", is_path=True
-    ),
+    "target": OwnSetting(_path, "target.properties", "Target file that assignor=planned follows."),
     "timeout": OwnSetting(_DURATION, "15s", "Longest wait for a silent pipe or broker."),
     "top": OwnSetting(_number(), "20", "Maximum number of rows."),
     "trigger": OwnSetting(_one_of(_triggers), "join", "Trigger of rebalance 1 (default: join if an instance is new)."),
@@ -255,8 +249,8 @@ OWN_SETTINGS: Mapping[str, OwnSetting] = {**OF_SNAPSHOTS, **OF_COMMANDS}
 
 def names_path(name: str) -> bool:
     """Return True if ``--set`` takes a path by this name."""
-    setting = OWN_SETTINGS.get(name.strip().replace(".", "_"))
-    return setting is not None and setting.is_path
+    key = name.strip().replace(".", "_")
+    return key in OWN_SETTINGS and OWN_SETTINGS[key].parse is _path
 
 
 def settings_taken(by_set: Collection[str]) -> Mapping[str, OwnSetting]:

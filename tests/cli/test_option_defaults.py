@@ -415,9 +415,9 @@ def test_every_command_takes_color_verbose_quiet_and_debug(command: str) -> None
 def test_options_are_as_few_as_they_are() -> None:
     options = [option for command in COMMANDS for option in options_of(command)]
     common = [option for option in options if option.name in (*COMMON, "color")]
-    assert len({option_keys(option)[0] for option in options}) <= 62
+    assert len({option_keys(option)[0] for option in options}) <= 58
     assert len({option.name for option in common}) == 6
-    assert len(options) - len(common) + 6 <= 268, "what every command takes is there once"
+    assert len(options) - len(common) + 6 <= 237, "what every command takes is there once"
 
 
 def test_an_error_says_which_of_its_options_are_not_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from kstream_plan.cli.actions.per_application import PerApplication, per_application
 from kstream_plan.cli.options.parameters import option_of
@@ -27,6 +27,7 @@ from kstream_plan.snapshots.rows.fields import printable, shown
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
 if TYPE_CHECKING:
+    from kstream_plan.cli.options.live import Live
     from kstream_plan.snapshots.connect_rest.ask import Access
     from kstream_plan.snapshots.connect_rest.status import StatusRow
 
@@ -94,22 +95,7 @@ def rest_rows(options: SnapshotOptions) -> list[Mapping[str, Any]]:
     return [status.row]
 
 
-class _AsksConnect(Protocol):
-    """Options that say which workers are asked, and how."""
-
-    @property
-    def connect_url(self) -> list[str] | None: ...
-    @property
-    def streams_config(self) -> list[str] | None: ...
-    @property
-    def command_config(self) -> Path | None: ...
-    @property
-    def application_id(self) -> list[str] | None: ...
-    @property
-    def command_line(self) -> _AsksConnect: ...
-
-
-def _group_and_config(options: _AsksConnect) -> tuple[str, Mapping[str, Any] | None]:
+def _group_and_config(options: SnapshotOptions | Live) -> tuple[str, Mapping[str, Any] | None]:
     group_id = only_application(options.application_id) or _A_GROUP
     return group_id, _configs(options).value_for(group_id)
 
@@ -122,7 +108,7 @@ def _without_config(config: Mapping[str, Any] | None) -> list[Note]:
     return [Note("no-config", message)] if config is None else []
 
 
-def live_status(options: _AsksConnect) -> StatusRow:
+def live_status(options: SnapshotOptions | Live) -> StatusRow:
     """Return what the first interface that answers says, and which of its workers answer themselves.
 
     Raises:
@@ -161,7 +147,7 @@ def only_application(application_ids: Sequence[str] | None) -> str | None:
     return application_ids[0]
 
 
-def _login(options: _AsksConnect) -> Access:
+def _login(options: SnapshotOptions | Live) -> Access:
     from kstream_plan.documents.client_properties import load_rest_login  # noqa: PLC0415 - only where it is needed
     from kstream_plan.snapshots.connect_rest.ask import Access  # noqa: PLC0415
 
@@ -232,7 +218,7 @@ def _nothing_selected(entries: Sequence[ConnectEntry], selection: Selection) -> 
     return SnapshotError(message, fix="choose another one, or look at --list")
 
 
-def _configs(options: _AsksConnect) -> PerApplication[Mapping[str, Any] | None]:
+def _configs(options: SnapshotOptions | Live) -> PerApplication[Mapping[str, Any] | None]:
     """Return what workers set; a default that is no worker's is for groups of Kafka Streams, and does not count."""
     is_typed = options.command_line.streams_config is not None
 

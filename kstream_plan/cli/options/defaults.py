@@ -50,14 +50,12 @@ def take_file(ctx: Any, options: Sequence[Any]) -> None:
     if file is None:
         return
     option_by_key = {key: option for option in options for key in option_keys(option)}
-    prefixes = _options_of_others(ctx)
-    keys = [*option_by_key, *prefixes]
-    defaults = file.defaults(ctx.info_name, keys, [name for name in COMMANDS if name not in WITHOUT_FILE])
+    prefixes, readers = _options_of_others(ctx), [name for name in COMMANDS if name not in WITHOUT_FILE]
+    defaults = file.defaults(ctx.info_name, [*option_by_key, *prefixes], readers)
     ctx.default_map, ctx.meta[_PLACES], ctx.meta[_SETTINGS_OF_FILE] = {}, {}, []
     for default in defaults:
         if prefix := prefixes.get(default.key):
-            text = f"{prefix}{default.words(Form('VALUE'), '')}"
-            ctx.meta[_SETTINGS_OF_FILE].append((default.place, [text]))
+            ctx.meta[_SETTINGS_OF_FILE].append((default.place, [f"{prefix}{default.words(Form('VALUE'), '')}"]))
             continue
         option = option_by_key[default.key]
         form = Form("" if option.is_flag else option.metavar or "…", option.multiple)
@@ -139,7 +137,11 @@ def take_settings(ctx: Any, options: Sequence[Any], words: Mapping[str, Any], by
     place = next((name for name in option_variables(option) if os.environ.get(name)), "")
     layers = [
         *(_Layer("DEFAULT_MAP", *words) for words in ctx.meta.get(_SETTINGS_OF_FILE, ())),
-        *_layers_of_variables(ctx),
+        *(
+            _Layer("ENVIRONMENT", variable, [f"{prefix}{os.environ[variable]}"])
+            for key, prefix in _options_of_others(ctx).items()
+            if os.environ.get(variable := _variable(key))
+        ),
         _Layer("ENVIRONMENT", place, option.value_from_envvar(ctx) or ()),
         _Layer("COMMANDLINE", "", words.get(_SETTINGS, ())),
     ]
@@ -170,12 +172,6 @@ def take_settings(ctx: Any, options: Sequence[Any], words: Mapping[str, Any], by
             CommandLine.settings = frozenset(names)
     ctx.params[_SETTINGS] = list(settings.values()) or None
     CommandLine.sources = tuple(sources.values())
-
-
-def _layers_of_variables(ctx: Any) -> Iterator[_Layer]:
-    for key, prefix in _options_of_others(ctx).items():
-        if value := os.environ.get(variable := _variable(key)):
-            yield _Layer("ENVIRONMENT", variable, [f"{prefix}{value}"])
 
 
 def _is_taken(ctx: Any, option: Any, layer: _Layer, text: str, field: str, by_set: Collection[str]) -> bool:
