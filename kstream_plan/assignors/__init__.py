@@ -102,7 +102,7 @@ ASSIGNORS: Mapping[str, Assignor] = MappingProxyType(
     }
 )
 #: What an assignor needs beside its name.
-NEEDS: Mapping[str, str] = MappingProxyType({"balanced": "the extra [balanced]", FOLLOWS_A_FILE: "--target"})
+NEEDS: Mapping[str, str] = MappingProxyType({"balanced": "the extra [balanced]", FOLLOWS_A_FILE: "--set target=FILE"})
 
 
 def with_needs(name: str) -> str:

@@ -82,9 +82,9 @@ class PanelledCommand(TyperCommand):
 
     @property
     def _usual_setting(self) -> str:
-        """A value of ``--set`` that the command takes, of its own before what it shares with all that read."""
+        """Values of ``--set`` that the command takes, or one, of its own before what it shares with all that read."""
         if "settings" in self.by_set:
-            return "session.timeout.ms=30s"
+            return "session.timeout.ms=30s or stores=persistent"
         samples = [text for text, _ in self._own_settings]
         return next((text for text in samples if not text.startswith(_OF_READING)), next(iter(samples), ""))
 

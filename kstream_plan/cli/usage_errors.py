@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from typer.main import get_command
 
-from kstream_plan.cli.options.defaults import option_keys, option_source, option_variables
+from kstream_plan.cli.options.defaults import option_keys, option_source
 from kstream_plan.cli.panels import USAGE_ERRORS
 from kstream_plan.documents.option_aliases import ALIASES, OF_OTHER_TOOLS
 from kstream_plan.errors import UsageError
@@ -42,7 +42,7 @@ def _place_and_sentence(error: Any) -> tuple[str, str]:
         return "", text[:1].lower() + text[1:]
     if parameter.param_type_name == "option":
         source = option_source(error.ctx, parameter)
-        is_in_file = bool(source) and source not in option_variables(parameter)
+        is_in_file = bool(source) and source not in os.environ
         name = f"{source}, {option_keys(parameter)[0]}" if is_in_file else source or parameter.opts[0]
     else:
         name = parameter.make_metavar(error.ctx).strip("{}")

@@ -242,7 +242,7 @@ def _notes_of_files(pairs: Sequence[GenerationPair]) -> Iterator[Note]:
     if other_plans:
         message = (
             f"The group followed the target file of plan {', '.join(other_plans)}, which this plan does not: compare "
-            "the plan by that file (--set assignor=planned --target FILE)"
+            "the plan by that file (--set assignor=planned --set target=FILE)"
         )
         yield Note("decided-by-other-file", message)
     if len(by_plan) > 1:

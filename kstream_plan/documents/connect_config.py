@@ -1,4 +1,4 @@
-"""A worker's settings (``--connect-config``), in whatever form, as the settings of a Connect group."""
+"""A worker's settings (``--streams-config``), in whatever form, as the settings of a Connect group."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def load_connect_config(path: str | Path) -> ConnectConfigFile:
     values: dict[str, str | int] = {}
     file = read_settings(
         path,
-        SettingsQuery([*CONNECT_SETTINGS, _PROTOCOL], "config_storage_topic", "--connect-config", _CLIENTS_OF_WORKERS),
+        SettingsQuery([*CONNECT_SETTINGS, _PROTOCOL], "config_storage_topic", "--streams-config", _CLIENTS_OF_WORKERS),
     )
     warnings = list(file.warnings)
     for setting in file.settings:

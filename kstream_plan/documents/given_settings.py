@@ -175,7 +175,7 @@ def _in_words(name: str, value: object) -> str:
 def _of_stores(snapshot: Snapshot, stores: Stores | None, of_file: Stores | None) -> Snapshot:
     """Return the snapshot with the stores that are given: by an option, else by a file if it denies none in memory."""
     if stores is not None:
-        return replace(snapshot, stores=stores, stores_from="--stores")
+        return replace(snapshot, stores=stores, stores_from="--set stores")
     if of_file is None or (of_file == "persistent" and snapshot.stores in ("in-memory", "mixed")):
         return snapshot
     return replace(snapshot, stores=of_file, stores_from="--streams-config")

@@ -1,4 +1,4 @@
-"""A file of names (``--names``): hosts and racks of instances, which logs lack; YAML or JSON.
+"""A file of names (``--set names=FILE``): hosts and racks of instances, which logs lack; YAML or JSON.
 
 One entry per instance. Its key is the instance's process id, its ``client.id``, or its host as the log gives it; its
 value is the host, or ``{host: …, rack: …}``.
@@ -31,7 +31,7 @@ def load_instance_names(path: Path) -> dict[str, dict[str, str]]:
         data = unzipped_text(read_file(path, SETTINGS_BYTES))
     except OSError as error:
         problem = f"cannot read the file: {error.strerror or error}"
-        raise ConfigError(problem, where=file_name, fix="check --names") from error
+        raise ConfigError(problem, where=file_name, fix="check the path") from error
     with naming_other_kinds(data, "a file of names", file_name):
         return _names(data, file_name)
 

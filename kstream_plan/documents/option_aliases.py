@@ -33,13 +33,14 @@ class Alias(NamedTuple):
         return [word for prefix in prefixes or [self.prefix] for word in (*options, f"{prefix}{value}")]
 
 
-#: What was an option of its own and is one of ``--set``.
+#: What was an option of its own and is one of ``--set``; the first four are options where a plan is made.
 _SETTINGS = (
+    *("acceptable.recovery.lag", "max.warmup.replicas", "num.standby.replicas", "probing.rebalance.interval.ms"),
     *("balance.factor", "heartbeat.interval.ms", "produce.rate", "session.timeout.ms", "state.cleanup.delay.ms"),
     *("rack.aware.assignment.tags", "rack.aware.assignment.strategy", "lags.tolerance", "rates.over"),
     *("rack.aware.assignment.traffic_cost", "rack.aware.assignment.non_overlap_cost"),
     *("draws", "draws.within", "java.home", "log.dates", "max.rounds", "max.text", "protocol", "record.size"),
-    *("new.round", "now", "old.round", "timeout", "trigger", "trust.reports.of"),
+    *("names", "new.round", "now", "old.round", "stores", "target", "timeout", "trigger", "trust.reports.of"),
     *("assignor", "broker.version", "every", "expires.in", "out.format", "over", "probe", "top", "warmups"),
 )
 #: Flags that are values of ``--set`` now.
@@ -86,6 +87,7 @@ ALIASES: Mapping[str, Alias] = {
         f"--{kind}": Alias("group_paths", f"{kind}=")
         for kind in ("leader-log", "connect-log", "connect-status", "describe-text")
     },
+    "--connect-config": Alias("--streams-config"),
     "--end-offsets": Alias("--metrics", "end="),
     "--start-offsets": Alias("--metrics", "start="),
     "--lags": Alias("--metrics", "rows="),

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from kstream_plan.documents.option_aliases import ALIASES
+from kstream_plan.documents.own_settings import names_path
 from kstream_plan.errors import UsageError
 
 #: The name of the file, and the environment variable that names another one.
@@ -32,12 +33,12 @@ KEYS = frozenset(
         r"\S+",
         """
         acceptable-recovery-lag add all application-id as-of as-snapshot baseline bootstrap-server by
-        color command-config configmap connect-config connect-url debug
+        color command-config configmap connect-url debug
         design expect-digest fail-on-changes fail-on-warning for from generation give-up-after
-        group instance leader-log leave list max-snapshot-age max-warmup-replicas metrics names new
+        group instance leader-log leave list max-snapshot-age max-warmup-replicas metrics new
         num-standby-replicas out output policy probing-rebalance-interval quiet remove replay report
-        require-generation require-warm restart restore-rate round scenario set sort spark-conf stay stores
-        streams-config target task to topology vary verbose where
+        require-generation require-warm restart restore-rate round scenario set sort spark-conf stay
+        streams-config task to topology vary verbose where
         """,
     )
 )
@@ -84,9 +85,10 @@ class Default(NamedTuple):
 
 def _text(value: object, metavar: str, folder: str) -> str:
     text = value.isoformat().replace("+00:00", "Z") if isinstance(value, datetime.date) else str(value)
-    if not folder or not _PATHS.search(metavar):
-        return text
     name, equals, path = text.partition("=") if "=" in metavar and "=" in text else ("", "", text)
+    if not folder or not (_PATHS.search(metavar) or names_path(name)):
+        return text
+    path = path.strip()
     return text if path == "-" or "://" in path else f"{name}{equals}{os.path.join(folder, path)}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime, time, timedelta
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from kstream_plan.model.times import EPOCH, duration
@@ -135,6 +136,10 @@ def _text(text: str) -> str:
     return text
 
 
+def _path(text: str) -> Path:
+    return Path(_text(text))
+
+
 def parse_release(text: str) -> str:
     """Return which release of Kafka it is; else ``ValueError``."""
     from kstream_plan.model.releases import kafka_release  # noqa: PLC0415 - not for help
@@ -148,7 +153,7 @@ def parse_release(text: str) -> str:
 STORES = ("persistent", "in-memory")
 #: How results are written as a data set.
 FORMS = ("parquet", "jsonl")
-#: What ``--set`` puts over a snapshot, as Kafka's settings; ``restore_rate`` and ``stores`` have options as well.
+#: What ``--set`` puts over a snapshot, as Kafka's settings; ``restore_rate`` has an option as well.
 OF_SNAPSHOTS: Mapping[str, OwnSetting] = {
     "stores": OwnSetting(_one_of(lambda: STORES), "persistent", "Where stores are, if that is unknown."),
     "release": OwnSetting(parse_release, "3.4.1", "Release of Kafka Streams, or of the Connect workers."),
@@ -167,7 +172,7 @@ OF_COMMANDS: Mapping[str, OwnSetting] = {
     "assignor": OwnSetting(
         _key_of(_assignors),
         "high-availability",
-        "Assignor: high-availability (default), balanced (needs the extra [balanced]), or planned (needs --target).",
+        "Assignor: high-availability (default), balanced (needs the extra [balanced]), or planned (needs target=FILE).",
     ),
     "back": OwnSetting(_TRUTH, "true", "Go back to where the plan began."),
     "bounds": OwnSetting(_TRUTH, "true", "Also compute the minimum of state to restore (needs the extra [balanced])."),
@@ -185,7 +190,7 @@ OF_COMMANDS: Mapping[str, OwnSetting] = {
     ),
     "expires_in": OwnSetting(_DURATION, "2h", "Time until the file does not count (default: 2h)."),
     "full": OwnSetting(_TRUTH, "true", "JSON with the complete outcome of each rebalance."),
-    "java_home": OwnSetting(_text, "/usr/lib/jvm/21", "Java home for Spark, instead of the Java installed along."),
+    "java_home": OwnSetting(_path, "/usr/lib/jvm/21", "Java home for Spark, instead of the Java installed along."),
     "keep_going": OwnSetting(_TRUTH, "true", "Report applications that fail and go on with the others."),
     "log_dates": OwnSetting(
         _one_of(_date_orders), "dmy", "Order of day, month and year in the logs' dates, if they do not tell it."
@@ -196,6 +201,7 @@ OF_COMMANDS: Mapping[str, OwnSetting] = {
         "1GiB",
         "Largest text to read from one input, unpacked (default: 4GiB, packed files 256MiB).",
     ),
+    "names": OwnSetting(_path, "names.yaml", "Hosts and racks by process id, client id or host (YAML, JSON)."),
     "new_round": OwnSetting(_number(0), "3", "Rebalance of the plan NEW to compare with (default: the last)."),
     "now": OwnSetting(
         _moment_ms,
@@ -226,6 +232,7 @@ OF_COMMANDS: Mapping[str, OwnSetting] = {
     ),
     "record_size": OwnSetting(_number(), "200", "Bytes of a record, to show restored bytes as well."),
     "show_ranks": OwnSetting(_TRUTH, "true", "Show the ranked candidates of each task."),
+    "target": OwnSetting(_path, "target.properties", "Target file that assignor=planned follows."),
     "timeout": OwnSetting(_DURATION, "15s", "Longest wait for a silent pipe or broker."),
     "top": OwnSetting(_number(), "20", "Maximum number of rows."),
     "trigger": OwnSetting(_one_of(_triggers), "join", "Trigger of rebalance 1 (default: join if an instance is new)."),
@@ -240,7 +247,13 @@ OF_COMMANDS: Mapping[str, OwnSetting] = {
 OWN_SETTINGS: Mapping[str, OwnSetting] = {**OF_SNAPSHOTS, **OF_COMMANDS}
 
 
+def names_path(name: str) -> bool:
+    """Return True if ``--set`` takes a path by this name."""
+    key = name.strip().replace(".", "_")
+    return key in OWN_SETTINGS and OWN_SETTINGS[key].parse is _path
+
+
 def settings_taken(by_set: Collection[str]) -> Mapping[str, OwnSetting]:
     """Return what ``--set`` takes of these attributes of a command; with ``settings`` among them, that of snapshots."""
     of_snapshots = OF_SNAPSHOTS if "settings" in by_set else {}
-    return {**of_snapshots, **{name: setting for name, setting in OF_COMMANDS.items() if name in by_set}}
+    return {**of_snapshots, **{name: setting for name, setting in OWN_SETTINGS.items() if name in by_set}}

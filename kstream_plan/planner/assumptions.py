@@ -90,8 +90,8 @@ def no_capture_time(*, is_undated: bool) -> Note:
     return Note(NO_CAPTURE_TIME, f"The snapshot does not say when it was taken{consequence}")
 
 
-def stores_note(snapshot: Snapshot, option: str = "--stores") -> Note:
-    """Return the note on the kind of stores that is assumed; ``option`` would tell it."""
+def stores_note(snapshot: Snapshot) -> Note:
+    """Return the note on the kind of stores that is assumed."""
     source = f" ({snapshot.stores_from})" if snapshot.stores_from else ""
     match snapshot.stores:
         case "persistent":
@@ -107,7 +107,7 @@ def stores_note(snapshot: Snapshot, option: str = "--stores") -> Note:
             )
         case None:
             message = (
-                f"Stores are assumed to be persistent, as is usual; whether they are is unknown ({option}). After a "
+                "Stores are assumed to be persistent, as is usual; whether they are is unknown (--set stores). After a "
                 "restart, and where a task was closed, nothing is left of a store in memory"
             )
     return Note(STORES, message)

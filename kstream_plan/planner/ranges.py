@@ -50,11 +50,11 @@ _KNOWN_TIME = "known_duration_ms"
 _MOST_COLD = "most_cold"
 #: Whether a simulation settles with stores in memory, if their kind is unknown.
 _SETTLES_IN_MEMORY = "settles_in_memory"
-_UNSETTLED = "If stores are in memory, the group may not settle; whether they are is unknown (--stores would tell)"
+_UNSETTLED = "If stores are in memory, the group may not settle; whether they are is unknown (--set stores would tell)"
 #: Whether a cold start restores for longer with stores in memory, if their kind is unknown.
 _LONGER_IN_MEMORY = "longer_in_memory"
 _RESTORES_LONGER = (
-    "If stores are in memory, cold starts may restore for longer; whether they are is unknown (--stores would tell)"
+    "If stores are in memory, cold starts may restore for longer; whether they are is unknown (--set stores would tell)"
 )
 #: How long the slowest cold start restores; 0: there is none.
 _COLD_RESTORE = "max_cold_restore_ms"

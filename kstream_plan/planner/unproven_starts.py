@@ -76,7 +76,7 @@ _THREAD_AND_STORES_UNKNOWN = replace(
     _THREAD_UNKNOWN,
     fact=Fact.STORES_UNKNOWN,
     words="which copies have caught up decides which thread opens one, and its stores may be in memory",
-    settled_by=("--stores persistent", "--metrics"),
+    settled_by=("--set stores=persistent", "--metrics"),
 )
 #: What closes a task on one thread, or opens it on another one.
 _TO_THREADS = (THREAD_MOVE, KEEP_TEMPORARY, PLACE, DEMOTE, DROP, HAND_OVER, PROMOTE, WITHHOLD)

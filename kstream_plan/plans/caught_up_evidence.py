@@ -639,7 +639,7 @@ def unsaid_of(snapshot: Snapshot, *, undated: bool = False) -> str:
 
 
 #: The options that say where stores are.
-STORES_TELL = ("--stores persistent", "--stores in-memory")
+STORES_TELL = ("--set stores=persistent", "--set stores=in-memory")
 _TRUST, _NOW = "--set trust.reports.of", "--set now"
 _TO_MEASURE = ("--metrics",)
 _SAID = {

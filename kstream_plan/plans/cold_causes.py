@@ -36,7 +36,7 @@ def cold_sentences(plan: Plan, activities: Sequence[RebalanceEvent], draws: Draw
     rate = "--restore-rate" * (has_ends and plan.summary.duration_is in ("probes", "floor"))
     only_stores = {start.evidence.fact for start in plan.unproven_starts} == {Fact.STORES_UNKNOWN}
     if cold.most and not cold.median and only_stores:
-        unknown = "" if plan.unsettled_in_memory else "; whether they are is unknown (--stores would tell)"
+        unknown = "" if plan.unsettled_in_memory else "; whether they are is unknown (--set stores would tell)"
         yield f"{_up_to(cold.most, 'cold start', is_open=is_open)} if stores are in memory{unknown}."
     elif cold.most and not cold.median:
         facts = dict.fromkeys(start.evidence.words for start in plan.unproven_starts)

@@ -301,7 +301,7 @@ class Plan(InNotebooks):
     @property
     def tells_restoring_first(self) -> str:
         """What would tell which tasks restore first in other outcomes: ``--metrics``, and where stores are."""
-        return "--metrics and --stores" if self.end and self.end.stores in (None, "mixed") else "--metrics"
+        return "--metrics and --set stores" if self.end and self.end.stores in (None, "mixed") else "--metrics"
 
     @property
     def may_be_restoring(self) -> bool:

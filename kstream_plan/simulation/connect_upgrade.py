@@ -96,7 +96,7 @@ def _protocol_of(snapshot: Snapshot) -> Protocol:
     if protocols not in ({"eager"}, {"compatible"}):
         message = "it is sessioned already, by its connect_protocol in the snapshot or, without one, by default"
         fix = (
-            "if the workers set connect.protocol, pass it to snapshot by --connect-config; else there is nothing to do"
+            "if the workers set connect.protocol, pass it to snapshot by --streams-config; else there is nothing to do"
         )
         raise UsageError(message, where=group.application_id, fix=fix)
     if len(group.instances) < 2:

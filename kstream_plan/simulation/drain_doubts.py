@@ -26,8 +26,8 @@ _MESSAGES = {
     Fact.INPUT_BEHIND: "Tasks still work off a backlog of input, and copies fall behind by what they write",
     Fact.NOT_REPORTED: "Copies were never reported{bound} (--metrics would tell{brokers})",
     Fact.LEFT_OVER: "Starts depend on left-over state, which state.cleanup.delay.ms may have deleted by then",
-    Fact.STORES_UNKNOWN: "Whether stores are persistent or in memory is unknown (--stores): those in memory are empty "
-    "after a restart, and once their task was closed",
+    Fact.STORES_UNKNOWN: "Whether stores are persistent or in memory is unknown (--set stores): those in memory are "
+    "empty after a restart, and once their task was closed",
     Fact.IN_MEMORY: "Stores are in memory: a restart or a move leaves nothing of them",
     Fact.HEARTBEATS: "When members send heartbeats, or in which order the broker has them, is unknown: otherwise than "
     "assumed, tasks may start from copies that have not caught up",

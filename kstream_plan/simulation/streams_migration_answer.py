@@ -120,7 +120,7 @@ class Switch:
     def remarks(self) -> Remarks:
         """The remarks beside the figures."""
         command = Note("afterwards", "kstream-plan help streams-groups")
-        assumptions = (*self.snapshot.assumptions, stores_note(self.snapshot, "--set stores"), _assumption(self))
+        assumptions = (*self.snapshot.assumptions, stores_note(self.snapshot), _assumption(self))
         return Remarks((*self.snapshot.warnings, *_warnings(self)), tuple(_notes(self)), assumptions, (command,))
 
 

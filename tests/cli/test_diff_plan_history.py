@@ -166,7 +166,7 @@ def workers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     logs = [str(log) for log in sorted(example.glob("worker-*.log"))]
     config = str(example / "connect-distributed.properties")
     read = folder / "read.jsonl"
-    assert run(["snapshot", *logs, "--connect-config", config, "--all", "--out", str(read)]) == 0
+    assert run(["snapshot", *logs, "--streams-config", config, "--all", "--out", str(read)]) == 0
     rows = [json.loads(line) for line in read.read_text(encoding="utf-8").splitlines()]
     for row in rows:  # the logs' times have no date
         row["captured_at"] = AT_OF_GENERATION.get(row["generation"], "2026-11-21T10:00:00Z")

@@ -84,7 +84,7 @@ def test_without_standbys_the_only_copy_of_what_an_instance_ran_is_gone() -> Non
 
 
 def test_a_start_that_is_not_proven_warm_is_in_the_range_of_cold_starts_of_a_restart() -> None:
-    text = said(f"bounce {EXAMPLES}/zones/orders.json --stores persistent")
+    text = said(f"bounce {EXAMPLES}/zones/orders.json --set stores=persistent")
     assert "Default close is safe with no wait between restarts: no task starts cold, " in text
     assert "Static members are faster and as safe, but have to be set up first. " in text
     assert "Leave on close is faster, but not proven to be safe. " in text
@@ -140,7 +140,7 @@ def test_every_command_says_in_the_same_words_that_other_settings_take_a_restart
     for command in (
         f"assign {orders} {more}",
         f"why {orders} {more}",
-        f"bounce {orders} --stores persistent --instance orders-1 {more} {now}",
+        f"bounce {orders} --set stores=persistent --instance orders-1 {more} {now}",
         f"drain {orders} orders-1 {more} {now}",
         f"compare {orders} --add 1 --set draws=1 --vary max.warmup.replicas=2,8",
         f"simulate {orders} {EXAMPLES}/zones/zone-a-lost.yaml",

@@ -68,7 +68,7 @@ _CONNECT = {
     ),
 }
 #: What may be given beside a snapshot: without rates, and without the stores, figures are ranges.
-_GIVEN = ("", "--restore-rate 300/s", "--restore-rate 300/s --set produce.rate=10/s", "--stores persistent")
+_GIVEN = ("", "--restore-rate 300/s", "--restore-rate 300/s --set produce.rate=10/s", "--set stores=persistent")
 CHANGES: Mapping[tuple[str, str, str], tuple[str, ...]] = {
     (group, change, options): tuple(f"{command} {options}".rstrip() for command in commands)
     for group, changes, given in (
@@ -207,7 +207,7 @@ _CRASH = (
 
 def test_one_crash_pauses_for_the_same_time_in_every_command() -> None:
     """A pause lasts until the task runs: what it restores first counts, and a page says which part that is."""
-    folder, rates = folder_of("classic-5"), "--stores persistent --restore-rate 300/s"
+    folder, rates = folder_of("classic-5"), "--set stores=persistent --restore-rate 300/s"
     crash = "version: 1\nevents:\n  - {at: 0s, crash: orders-1}\n"
     (folder / "crash.yaml").write_text(crash, encoding="utf-8")
     (folder / "strict.yaml").write_text("version: 1\ndefaults: {max_pause_per_task: 1s}\n", encoding="utf-8")

@@ -22,7 +22,7 @@ from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers.metric_texts import GROUP
 
 NOW = ["--set", "now=2026-11-21T12:00:00Z"]
-STORES = ["--stores", "persistent"]
+STORES = ["--set", "stores=persistent"]
 #: A name that a shell would take apart.
 NAME = "my snapshot; of $HOME & a rather long name, so that the command is longer than eighty columns.json"
 SETTLED = "it's settled.json"

@@ -239,6 +239,7 @@ WRONG = {
     "metrics = [['a']]": 'line 1: metrics is neither a text nor a number. Fix: write metrics = "[KIND=]FILE|DIR|-"',
     "verbose = 'yes'": "line 1: verbose is neither true nor false. Fix: write verbose = true",
     "session-timeout = '5s'": """line 1: 'session-timeout' is no option of any command. Fix: write set = ["session.""",
+    "stores = 'persistent'": "line 1: 'stores' is no option of any command. Fix: write set = [\"stores=…\"]",
     "[assign]\nset = 'sesion.timeout.ms=5s'": "line 2, set: 'sesion.timeout.ms' is no setting that counts here. Fix: ",
     "# x\nset = ['session.timeout.ms=5s', 'stores=x']": "line 2, set: stores: 'x' is not one of persistent, in-memory.",
     "set = ['stores=persistent', 'stores=in-memory']": "line 1, set: stores is given twice. Fix: give it once",
@@ -339,7 +340,8 @@ def test_paths_count_from_the_folder_of_the_file(tmp_path: Path, monkeypatch: py
     (tmp_path / "sub").mkdir()
     Path(FILE).write_text(
         "metrics = ['scrapes', '-', '/abs', 's3a://bucket/x']\nstreams-config = ['orders=app.properties', 'all']\n"
-        "report = ['html=page.html']\nrestore-rate = '5/s'\n[check]\nbaseline = ['plan.json']\n"
+        "report = ['html=page.html']\n"
+        "set = ['target = t.properties', 'release=3.4']\n[check]\nbaseline = ['plan.json']\n"
     )
     for folder, prefix in ((tmp_path, ""), (tmp_path / "sub", "../")):
         monkeypatch.chdir(folder)
@@ -348,6 +350,8 @@ def test_paths_count_from_the_folder_of_the_file(tmp_path: Path, monkeypatch: py
         assert values["streams_config"] == [f"orders={prefix}app.properties", f"{prefix}all"]
         assert values["report"] == [("html", f"{prefix}page.html")]
         assert parse("check").values["baseline"] == [f"{prefix}plan.json"]
+        assert parse("drain").values["target"] == Path(f"{prefix}t.properties")
+        assert dict(parse("drain").values["settings"]) == {"release": "3.4"}
 
 
 def test_every_option_that_takes_a_file_is_known_as_one() -> None:
@@ -411,9 +415,9 @@ def test_every_command_takes_color_verbose_quiet_and_debug(command: str) -> None
 def test_options_are_as_few_as_they_are() -> None:
     options = [option for command in COMMANDS for option in options_of(command)]
     common = [option for option in options if option.name in (*COMMON, "color")]
-    assert len({option_keys(option)[0] for option in options}) <= 62
+    assert len({option_keys(option)[0] for option in options}) <= 58
     assert len({option.name for option in common}) == 6
-    assert len(options) - len(common) + 6 <= 268, "what every command takes is there once"
+    assert len(options) - len(common) + 6 <= 237, "what every command takes is there once"
 
 
 def test_an_error_says_which_of_its_options_are_not_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -430,6 +434,10 @@ def test_an_error_says_which_of_its_options_are_not_on_the_command_line(capsys: 
         capsys.readouterr().err
         == f"kstream-plan: error: {error}\n  also: --metrics is from kstream-plan.toml, line 2\n"
     )
+    Path(FILE).write_text("[simulate-scaleout]\nset = ['assignor=planned', 'target=none']\n")
+    assert run(["simulate-scaleout", str(SNAPSHOT), "--add", "1"]) == 1
+    error = "none: cannot read the file: No such file or directory. Fix: check the path"
+    assert capsys.readouterr().err == f"kstream-plan: error: {error}\n  also: --set is from kstream-plan.toml, line 2\n"
 
 
 FOR_ALL = """

@@ -19,7 +19,7 @@ from kstream_plan.cli.command_help import COMMANDS
 from kstream_plan.cli.options.parameters import CommandLine
 from kstream_plan.documents.given_settings import parse_setting
 from kstream_plan.documents.option_aliases import ALIASES, modern_words
-from kstream_plan.documents.option_defaults import FILE
+from kstream_plan.documents.option_defaults import FILE, KEYS
 from kstream_plan.documents.own_settings import OF_COMMANDS, OF_SNAPSHOTS, OWN_SETTINGS
 from kstream_plan.errors import ConfigError
 from kstream_plan.model.settings import CONFIG_NAMES
@@ -167,6 +167,30 @@ def test_names_count_one_by_one_the_command_line_before_the_environment_before_t
     assert parsed("--set", "max.warmup.replicas=6")["max_warmup_replicas"] == 6
 
 
+@pytest.mark.parametrize("command", ["follow", "wait"])
+def test_of_a_running_group_a_default_of_an_option_of_plans_is_that_of_its_setting(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["settled"] if command == "wait" else []
+    Path(FILE).write_text(
+        f"max-warmup-replicas = 3\nnum-standby-replicas = 9\n[{command}]\nprobing-rebalance-interval = '2m'\n"
+    )
+    monkeypatch.setenv("KSTREAM_PLAN_NUM_STANDBY_REPLICAS", "1")
+    monkeypatch.setenv("KSTREAM_PLAN_ACCEPTABLE_RECOVERY_LAG", "4")
+    with APP.commands[command].make_context(command, [*words, "--acceptable-recovery-lag", "5"]) as context:
+        values = [context.params[name] for name in ("max_warmup_replicas", "num_standby_replicas")]
+        values += [context.params[name] for name in ("acceptable_recovery_lag", "probing_rebalance_interval")]
+    assert values == [3, 1, 5, 120_000]
+    new = "write --set acceptable.recovery.lag=5\n"
+    assert capsys.readouterr().err.endswith(f"--acceptable-recovery-lag goes with the next release: {new}")
+    assert {source.place for source in CommandLine.sources} == {
+        *(f"{FILE}, line 1", f"{FILE}, line 4", "KSTREAM_PLAN_NUM_STANDBY_REPLICAS")
+    }
+    monkeypatch.setenv("KSTREAM_PLAN_NUM_STANDBY_REPLICAS", "x")
+    assert run([command, *words]) == 2
+    assert capsys.readouterr().err.startswith("kstream-plan: error: KSTREAM_PLAN_NUM_STANDBY_REPLICAS: num.standby.re")
+
+
 def test_what_is_wrong_in_the_environment_names_the_variable(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -219,8 +243,8 @@ def test_the_fix_of_a_wrong_assignor_works_without_extras(capsys: pytest.Capture
     assert capsys.readouterr().err.endswith("Fix: write assignor=high-availability\n")
 
 
-#: Follow and wait have the first one.
-@pytest.mark.parametrize("old", [old for old in ALIASES if old != "--leader-log"])
+#: Some commands have the others.
+@pytest.mark.parametrize("old", [old for old in ALIASES if old[2:] not in KEYS])
 def test_nothing_that_is_written_names_an_old_option(old: str) -> None:
     folders = [ROOT / "examples", ROOT / "kstream_plan"]
     files = [file for folder in folders for file in folder.rglob("*") if file.suffix in (".py", ".md", ".yml", ".yaml")]
@@ -236,13 +260,15 @@ def test_every_old_setting_gives_what_the_new_spelling_gives(old: str, capsys: p
     name, flag = ALIASES[old].prefix.removesuffix("="), ALIASES[old].value
     key = name.replace(".", "_")
     samples = {"rack.aware.assignment.tags": "zone", "rack.aware.assignment.strategy": "none"}
+    samples["probing.rebalance.interval.ms"] = "3m"
     value = flag or (OWN_SETTINGS[key].sample if key in OWN_SETTINGS else samples.get(name, "3"))
     command = next(name for name in COMMANDS if key in {*APP.commands[name].by_set, *CONFIG_NAMES, *OF_SNAPSHOTS})
+    command = "follow" if old[2:] in KEYS else command
     needed = {"simulate": ["", "s.yaml"], "upgrade": ["", "--to", "cooperative"]}.get(command, [])
     lines = [[old]] if flag else [[old, value], [f"{old}={value}"]]
     new = parsed("--set", f"{name}={value}", *needed[1:], command=command)
     assert all(parsed(*line, *needed[1:], command=command) == new for line in lines)
-    assert key in new or key in new["set"]
+    assert key.removesuffix("_ms") in new or key in new["set"]
     assert f"warning: {old} goes with the next release: write --set {name}={value}\n" in capsys.readouterr().err
 
 

@@ -206,7 +206,7 @@ def test_wrong_usage(arguments: list[str], message: str, capsys: pytest.CaptureF
         ([LOG, "--from", "2027-01-01"], "is not a time"),
         ([LOG, "--from", "2027-01-01T00:00:00Z"], "the logs hold 2026-11-21T13:07:58.674Z to"),
         (["s3a://bucket/app.log"], "copy the log here"),
-        ([LOG, "--names", "none.yaml"], "check --names"),
+        ([LOG, "--set", "names=none.yaml"], "check the path"),
     ],
 )
 def test_bad_input(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

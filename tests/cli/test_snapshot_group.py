@@ -242,9 +242,9 @@ def test_names_are_given_by_process_client_or_host(tmp_path: Path, capsys: pytes
     names.write_text(
         f"127.0.0.1: one-machine\n{first['process_id']}: {{host: orders-0, rack: a}}\n{client}: {{rack: b}}\ngone: x\n"
     )
-    shown, said = snapshot(capsys, *GROUP, "--names", str(names))
+    shown, said = snapshot(capsys, *GROUP, "--set", f"names={names}")
     row = json.loads(shown)
-    assert "no instance has a name that --names gives, gone first" in said
+    assert "no instance has a name that --set names gives, gone first" in said
     assert [(instance["host"], instance["rack"]) for instance in row["instances"]][:3] == [
         ("orders-0", "a"),
         ("one-machine", "b"),

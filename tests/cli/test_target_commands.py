@@ -1,4 +1,4 @@
-"""``export-target`` and ``check-target`` from the command line, and ``--target``."""
+"""``export-target`` and ``check-target`` from the command line, and ``--set target``."""
 
 from __future__ import annotations
 
@@ -179,9 +179,9 @@ def test_a_file_that_would_not_count_is_told_by_its_code(capsys: pytest.CaptureF
 
 
 def test_a_target_goes_with_its_assignor(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["simulate-scaleout", "snapshot.json", "--add", "2", "--target", "target.properties"]) == 2
-    assert "--target goes with --set assignor=planned" in error(capsys)
-    words = ["simulate-scaleout", "snapshot.json", "--add", "2", "--set", "assignor=planned", "--target", "none"]
+    assert run(["simulate-scaleout", "snapshot.json", "--add", "2", "--set", "target=target.properties"]) == 2
+    assert "--set target goes with --set assignor=planned" in error(capsys)
+    words = ["simulate-scaleout", "snapshot.json", "--add", "2", "--set", "assignor=planned", "--set", "target=none"]
     assert run(words) == 1
     assert "none: cannot read the file: No such file or directory. Fix: check the path" in error(capsys)
 
@@ -190,7 +190,7 @@ def test_a_target_goes_with_its_assignor(capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.usefixtures("spark")
 @pytest.mark.xdist_group("spark")
 def test_a_file_that_never_counts_is_what_the_answer_begins_with(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["snapshot.json", "--add", "3", "--set", "assignor=planned", "--target", "target.properties"]
+    words = ["snapshot.json", "--add", "3", "--set", "assignor=planned", "--set", "target=target.properties"]
     words += ["--restore-rate", "20000/s", "--set", "now=2026-11-25T21:41:00Z", "--set", "draws=1"]
     assert run(["simulate-scaleout", *words, "--out", "planned.json"]) == 0
     panel = " ".join(capsys.readouterr().out.partition("╰")[0].replace("│", " ").split())
@@ -218,8 +218,8 @@ def test_why_it_takes_until_the_file_expires_is_said(command: str, capsys: pytes
     words = [
         "--set",
         "assignor=planned",
-        "--target",
-        "target.properties",
+        "--set",
+        "target=target.properties",
         "--restore-rate",
         "20000/s",
         "--set",

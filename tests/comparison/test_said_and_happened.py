@@ -195,7 +195,7 @@ def test_a_plan_by_no_file_beside_a_group_that_followed_one_is_told() -> None:
         (
             "decided-by-other-file",
             "The group followed the target file of plan 0123456789ab, which this plan does not: compare the plan by "
-            "that file (--set assignor=planned --target FILE)",
+            "that file (--set assignor=planned --set target=FILE)",
         )
     ]
 

@@ -1,4 +1,4 @@
-"""``--names``: hosts and racks of instances."""
+"""``--set names=FILE``: hosts and racks of instances."""
 
 from __future__ import annotations
 

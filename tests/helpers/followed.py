@@ -142,7 +142,7 @@ def planned(
     ids = json.dumps([PROCESS_IDS[instance] for instance in instances])
     scenario.write_text(f"events: [{{join: {{process_ids: {ids}}}}}]\n")
     settings = ["--set", "produce.rate=0", "--set", f"release={running.broker.release}"]  # brokers do not tell it
-    options = [*known, *settings, "--stores", "persistent", "--out", str(plan), "--output", "json"]
+    options = [*known, *settings, "--set", "stores=persistent", "--out", str(plan), "--output", "json"]
     subprocess.run([*command, "simulate", str(snapshot), str(scenario), *options], capture_output=True, check=True)
     return plan
 

@@ -122,7 +122,7 @@ class Asker:
 def _answered(question: Question, snapshot: Path) -> Mapping[str, Any]:
     whom = ["--instance"] if question.command == "bounce" else []
     whom.append(question.process_id)
-    asked = [str(snapshot), *whom, *question.options, "--stores", "persistent", "--output", "json"]
+    asked = [str(snapshot), *whom, *question.options, "--set", "stores=persistent", "--output", "json"]
     code, text, error = _run(question.command, *asked)
     return dict(json.loads(text)) if code in (0, 3) else {"answer": "none", "error": error}
 

@@ -61,17 +61,17 @@ events:
 _CLASSIC = {
     "assign": "assign joined.json",
     "assign-cold": "assign cold.json --restore-rate 100/s",
-    "simulate": "simulate before.json scenario.yaml --stores persistent --set draws=2 --set what.if=false",
+    "simulate": "simulate before.json scenario.yaml --set stores=persistent --set draws=2 --set what.if=false",
     "simulate-scaleout": "simulate-scaleout before.json --add 2 --set draws=3",
     "simulate-scaleout-learner": "simulate-scaleout before.json --add 2 --design learner --design classic "
     "--set draws=2",
     "compare": "compare before.json --add 2 --vary max.warmup.replicas=2,4,8 --set draws=3",
     "compare-two-axes": "compare before.json --add 2 --vary max.warmup.replicas=2,4,20 --vary "
     "assignor=high-availability,balanced --policy policy.yaml --set draws=3",
-    "drain": f"drain standbys.json orders-1 --stores persistent {NOW}",
-    "drain-cold": f"drain before.json orders-1 --stores persistent {NOW}",
-    "bounce": "bounce before.json --stores persistent",
-    "bounce-instance": f"bounce standbys.json --instance orders-1 --stores persistent {NOW}",
+    "drain": f"drain standbys.json orders-1 --set stores=persistent {NOW}",
+    "drain-cold": f"drain before.json orders-1 --set stores=persistent {NOW}",
+    "bounce": "bounce before.json --set stores=persistent",
+    "bounce-instance": f"bounce standbys.json --instance orders-1 --set stores=persistent {NOW}",
     "why": "why joined.json",
     "why-task": "why joined.json --task 0_0",
     "why-instance": "why joined.json --instance orders-1",
@@ -104,7 +104,7 @@ _STREAMS = {
     "assign": "assign joined.json",
     "simulate": "simulate before.json scenario.yaml --set draws=2",
     "simulate-scaleout": "simulate-scaleout before.json --add 2 --restore-rate 1000/s --set draws=2",
-    "drain": f"drain before.json s1 --stores persistent {NOW}",
+    "drain": f"drain before.json s1 --set stores=persistent {NOW}",
     "check": f"check joined.json --policy policy.yaml {NOW}",
     "fleet": "fleet calm.json joined.json",
 }

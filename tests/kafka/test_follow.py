@@ -29,7 +29,7 @@ def test_a_group_that_has_settled_is_not_waited_for(running: Running) -> None:
 
 
 def test_an_instance_with_copies_elsewhere_may_restart(running: Running) -> None:
-    done = running.wait("safe-to-restart", PROCESS_IDS["i1"], *running.metrics, "--stores", "persistent")
+    done = running.wait("safe-to-restart", PROCESS_IDS["i1"], *running.metrics, "--set", "stores=persistent")
     assert done.returncode == 0, (done.stdout, done.stderr)
 
 

@@ -92,7 +92,15 @@ def gated(running: Running) -> Restarts:
         assert done.returncode == 0, (done.stdout, done.stderr)
 
     def ready(process_id: str) -> None:
-        wait("safe-to-restart", process_id, *running.metrics, "--restart", f"{AWAY_SECONDS}s", "--stores", "in-memory")
+        wait(
+            "safe-to-restart",
+            process_id,
+            *running.metrics,
+            "--restart",
+            f"{AWAY_SECONDS}s",
+            "--set",
+            "stores=in-memory",
+        )
 
     return restart_all(running, ready, lambda: wait("settled", "--for", "5s"))
 

@@ -484,7 +484,7 @@ def _evidence(known: Known, fact: Fact, words: str, **fields: Any) -> Evidence:
                 Known.UNKNOWN,
                 Fact.STORES_UNKNOWN,
                 "the process restarts, and whether stores are persistent or in memory is unknown",
-                settled_by=("--stores persistent", "--stores in-memory"),
+                settled_by=("--set stores=persistent", "--set stores=in-memory"),
             ),
         ),
         (

@@ -102,8 +102,8 @@ def test_a_plan_that_may_not_settle_does_not_count_as_one_that_does() -> None:
     [
         (
             (Note(MEMORY_UNSETTLED, "If stores are in memory, it may not settle"),),
-            ["--stores persistent", "--stores in-memory"],
-            "To find out, add --stores persistent or --stores in-memory.",
+            ["--set stores=persistent", "--set stores=in-memory"],
+            "To find out, add --set stores=persistent or --set stores=in-memory.",
         ),
         (
             (),

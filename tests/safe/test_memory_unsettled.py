@@ -73,7 +73,7 @@ def test_so_it_is_of_other_settings(before: Snapshot) -> None:
 def test_the_first_sentences_say_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["simulate-scaleout", str(_BEFORE), "--add", "1", "--set", "draws=1"]) == 0
     text = " ".join(capsys.readouterr().out.replace("│", " ").split())
-    says = "If stores are in memory, the group may not settle; whether they are is unknown (--stores would tell)."
+    says = "If stores are in memory, the group may not settle; whether they are is unknown (--set stores would tell)."
     assert text.index(says) < text.index("Duration")
     assert "At least 6 cold starts if stores are in memory. Process ids" in text
 

@@ -67,7 +67,7 @@ def message(*starts: UnprovenStart, of: Snapshot | None = None) -> str:
         ),
         (
             Fact.STORES_UNKNOWN,
-            "Whether stores are persistent or in memory is unknown (--stores): those in memory are empty after a "
+            "Whether stores are persistent or in memory is unknown (--set stores): those in memory are empty after a "
             "restart, and once their task was closed",
         ),
         (Fact.IN_MEMORY, "Stores are in memory: a restart or a move leaves nothing of them"),

@@ -122,7 +122,7 @@ def test_require_warm_fails_where_nothing_is_reported(tmp_path: Path, capsys: py
     assert run(["drain", str(path), "b", "--require-warm"]) == 3
     assert capsys.readouterr().out.splitlines()[1].startswith("│ UNKNOWN: It is unknown whether both tasks of b")
     path.write_text(json.dumps(rowed("4.4", {"0_2": 60_000, "0_3": 59_000})))
-    at_the_snapshot = ["--set", "now=2026-11-22T12:00:00Z", "--stores", "persistent"]
+    at_the_snapshot = ["--set", "now=2026-11-22T12:00:00Z", "--set", "stores=persistent"]
     assert run(["drain", str(path), "b", "--require-warm", *at_the_snapshot]) == 0
 
 

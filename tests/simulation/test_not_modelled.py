@@ -14,7 +14,7 @@ from tests.helpers import connect_rows, streams_rows
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 FILES = Path(__file__).parents[1] / "documents" / "settings" / "deciding"
-NOW = ["--set", "now=2026-11-22T12:00:10Z", "--set", "trust.reports.of=10m", "--stores", "persistent"]
+NOW = ["--set", "now=2026-11-22T12:00:10Z", "--set", "trust.reports.of=10m", "--set", "stores=persistent"]
 
 
 def group() -> dict[str, Any]:
@@ -74,7 +74,7 @@ def test_a_drain_that_leaves_is_planned(snapshot: str, capsys: pytest.CaptureFix
 def test_check_is_unknown(tmp_path: Path, snapshot: str, capsys: pytest.CaptureFixture[str]) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text("version: 1\ndefaults:\n  max_cold_handovers: 5\n  must_settle: true\n")
-    words = ["check", snapshot, "--policy", str(policy), "--stores", "persistent"]
+    words = ["check", snapshot, "--policy", str(policy), "--set", "stores=persistent"]
     assert run(words) == 0
     capsys.readouterr()
     assert run([*words, "--streams-config", str(FILES / "leave.properties")]) == 3

@@ -86,7 +86,7 @@ def test_a_plan_that_may_not_settle_is_not_exported():
         plan = plan_checked(known, scenario=joins)
         assert (plan.verdict.kind, plan.may_not_settle is not None) == ("settled", may_not)
         if may_not:
-            with pytest.raises(ExportRefusedError, match=r"it may not settle. If stores are in memory.*--stores"):
+            with pytest.raises(ExportRefusedError, match=r"it may not settle. If stores are in memory.*--set stores"):
                 export_plan(plan, request, "plan.json")
             back = export_back(plan, request, "plan.json")
             assert back.simulated_plan is None

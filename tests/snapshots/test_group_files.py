@@ -163,6 +163,7 @@ def test_an_old_option_of_another_command_is_no_file_of_this_one(capsys: pytest.
 OLD_VARIABLES = {
     "ASSIGNOR": ("assign", "write {}SET='assignor=…'"),
     "NOW": ("assign", "write {}SET='now=…'"),
+    "CONNECT_CONFIG": ("wait", "write {}STREAMS_CONFIG='…'"),
     "LAGS": ("assign", "write {}METRICS='rows=…'"),
     "CONNECT_LOG": ("snapshot", "unset it, and give the file on the command line"),
 }

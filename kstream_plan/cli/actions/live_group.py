@@ -33,7 +33,6 @@ _APART_MS = 2_000
 _ONLY_WITH = {
     "group": "bootstrap_server",
     "command_config": "bootstrap_server",
-    "connect_config": "connect_url",
     "application_id": "leader_log",
 }
 
@@ -91,7 +90,8 @@ def live_group(options: Live) -> Iterator[Callable[[int, int | None], LiveGroup]
     Raises:
         UsageError: not one source is given, or what belongs to another.
     """
-    source, settings = _checked_source(options), overrides(options)
+    source = _checked_source(options)
+    settings = overrides(options, of_workers=source == "connect_url")
     with _SOURCE_OF[source](options, settings) as ask:
         yield partial(_group_now, options, settings, ask)
 

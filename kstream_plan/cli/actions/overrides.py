@@ -103,13 +103,14 @@ class Overrides(NamedTuple):
         return self.common.apply(snapshot, file or StreamsConfigFile({}))
 
 
-def overrides(options: Settings) -> Overrides:
-    """Collect the settings that are asked for: options beat the files of ``--streams-config``."""
-    fields = (
-        (name, getattr(options, name.removesuffix("_ms"), None)) for name in (*CONFIG_NAMES, "restore_rate", "stores")
-    )
+def overrides(options: Settings, *, of_workers: bool = False) -> Overrides:
+    """Collect the settings that are asked for: options beat the files of ``--streams-config``.
+
+    ``of_workers``: those are of Connect workers, and in the group's rows.
+    """
+    fields = ((name, getattr(options, name.removesuffix("_ms"), None)) for name in (*CONFIG_NAMES, "restore_rate"))
     settings = [*(options.settings or ()), *(setting for setting in fields if setting[1] is not None)]
-    files = per_application(options.streams_config, "--streams-config", settings_in)
+    files = per_application(None if of_workers else options.streams_config, "--streams-config", settings_in)
     return Overrides(files, given_settings(settings))
 
 

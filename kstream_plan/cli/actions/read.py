@@ -84,7 +84,7 @@ def check_before_reading(
         raise UsageError(message, fix="give both, or leave it out")
     target = getattr(options.command_line, "target", None)
     if target is not None and FOLLOWS_A_FILE not in (options.assignor, *getattr(options, "assignors_varied", ())):
-        message = f"--target goes with --set assignor={FOLLOWS_A_FILE}"
+        message = f"--set target goes with --set assignor={FOLLOWS_A_FILE}"
         raise UsageError(message, fix="give both, or leave it out")
     keys = [(design.name, key) for design in options.design or () for key, _ in design.options or (("", ""),)]
     if len(set(keys)) < len(keys):

@@ -6,14 +6,14 @@ import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from kstream_plan.cli.actions.overrides import per_application
+from kstream_plan.cli.actions.overrides import PerApplication, per_application
 from kstream_plan.cli.options.parameters import option_of
 from kstream_plan.cli.options.snapshot import SnapshotOptions
 from kstream_plan.cli.output import warn, write_stderr
 from kstream_plan.documents.connect_config import load_connect_config
-from kstream_plan.errors import ClusterError, SnapshotError, UsageError
+from kstream_plan.errors import ClusterError, ConfigError, SnapshotError, UsageError
 from kstream_plan.model import Note
 from kstream_plan.model.times import format_time
 from kstream_plan.render.text.numbers import count
@@ -27,6 +27,7 @@ from kstream_plan.snapshots.rows.fields import printable, shown
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
 if TYPE_CHECKING:
+    from kstream_plan.cli.options.live import Live
     from kstream_plan.snapshots.connect_rest.ask import Access
     from kstream_plan.snapshots.connect_rest.status import StatusRow
 
@@ -34,7 +35,7 @@ _SOURCES = ("connect_log", "connect_status", "connect_url")
 #: What is of Kafka Streams' groups only.
 _OF_STREAMS = (
     *("leader_log", "describe_text", "broker_version", "bootstrap_server", "group"),
-    *("offsets_topic", "streams_config", "names", "topology", "metrics"),
+    *("offsets_topic", "names", "topology", "metrics"),
 )
 #: What is of some of the sources only.
 _OF_LOGS = ("generation", "now", "as_of", "from_time", "to_time", "everything", "listed", "log_dates")
@@ -46,7 +47,7 @@ def is_about_connect(options: SnapshotOptions) -> bool:
     """Tell whether a group of Connect's workers is meant: their logs, or what their REST interface says."""
     sources = [name for name in _SOURCES if getattr(options, name)]
     if not sources:
-        names = ("connect_config", "generation", "now")
+        names = ("generation", "now")
         lonely = next((name for name in names if getattr(options.command_line, name) is not None), None)
         if lonely is not None:
             options.group_files.check_there()
@@ -94,33 +95,20 @@ def rest_rows(options: SnapshotOptions) -> list[Mapping[str, Any]]:
     return [status.row]
 
 
-class _AsksConnect(Protocol):
-    """Options that say which workers are asked, and how."""
-
-    @property
-    def connect_url(self) -> list[str] | None: ...
-    @property
-    def connect_config(self) -> list[str] | None: ...
-    @property
-    def command_config(self) -> Path | None: ...
-    @property
-    def application_id(self) -> list[str] | None: ...
-
-
-def _group_and_config(options: _AsksConnect) -> tuple[str, Mapping[str, Any] | None]:
+def _group_and_config(options: SnapshotOptions | Live) -> tuple[str, Mapping[str, Any] | None]:
     group_id = only_application(options.application_id) or _A_GROUP
-    return group_id, per_application(options.connect_config, "--connect-config", _settings_in).value_for(group_id)
+    return group_id, _configs(options).value_for(group_id)
 
 
 def _without_config(config: Mapping[str, Any] | None) -> list[Note]:
     message = (
         "REST does not tell the workers' settings: Kafka's defaults will count "
-        "(scheduled.rebalance.max.delay.ms 300000, session.timeout.ms 10000). Give --connect-config"
+        "(scheduled.rebalance.max.delay.ms 300000, session.timeout.ms 10000). Give --streams-config"
     )
     return [Note("no-config", message)] if config is None else []
 
 
-def live_status(options: _AsksConnect) -> StatusRow:
+def live_status(options: SnapshotOptions | Live) -> StatusRow:
     """Return what the first interface that answers says, and which of its workers answer themselves.
 
     Raises:
@@ -159,7 +147,7 @@ def only_application(application_ids: Sequence[str] | None) -> str | None:
     return application_ids[0]
 
 
-def _login(options: _AsksConnect) -> Access:
+def _login(options: SnapshotOptions | Live) -> Access:
     from kstream_plan.documents.client_properties import load_rest_login  # noqa: PLC0415 - only where it is needed
     from kstream_plan.snapshots.connect_rest.ask import Access  # noqa: PLC0415
 
@@ -182,7 +170,7 @@ def _read_file(path: str) -> bytes:
 
 def connect_entries(options: SnapshotOptions, in_range: Callable[[int], bool]) -> list[ConnectEntry]:
     """Read the logs; return the generations that are asked for, of each group the newest unless more are."""
-    configs = per_application(options.connect_config, "--connect-config", _settings_in)
+    configs = _configs(options)
     paths = options.connect_log
     with naming_its_file("a log"):
         entries = read_connect_logs(paths, config=configs.value_for, now_ms=options.now, dates=options.log_dates)
@@ -230,7 +218,18 @@ def _nothing_selected(entries: Sequence[ConnectEntry], selection: Selection) -> 
     return SnapshotError(message, fix="choose another one, or look at --list")
 
 
-def _settings_in(path: Path) -> Mapping[str, Any]:
-    file = load_connect_config(path)
-    warn(file.warnings)
-    return file.settings
+def _configs(options: SnapshotOptions | Live) -> PerApplication[Mapping[str, Any] | None]:
+    """Return what workers set; a default that is no worker's is for groups of Kafka Streams, and does not count."""
+    is_typed = options.command_line.streams_config is not None
+
+    def settings_in(path: Path) -> Mapping[str, Any] | None:
+        try:
+            file = load_connect_config(path)
+        except ConfigError:
+            if is_typed:
+                raise
+            return None
+        warn(file.warnings)
+        return file.settings
+
+    return per_application(options.streams_config, "--streams-config", settings_in)

@@ -12,7 +12,7 @@ import typer
 from kstream_plan.cli.command_help import COMMANDS, WITHOUT_FILE
 from kstream_plan.cli.options.parameters import CommandLine, Source
 from kstream_plan.documents.option_aliases import ALIASES
-from kstream_plan.documents.own_settings import OF_COMMANDS
+from kstream_plan.documents.own_settings import OF_COMMANDS, settings_taken
 from kstream_plan.errors import UsageError
 
 #: Under which name a context keeps where the values of the file stand, and what it gives ``--set``, with the place.
@@ -50,9 +50,13 @@ def take_file(ctx: Any, options: Sequence[Any]) -> None:
     if file is None:
         return
     option_by_key = {key: option for option in options for key in option_keys(option)}
-    defaults = file.defaults(ctx.info_name, option_by_key, [name for name in COMMANDS if name not in WITHOUT_FILE])
+    prefixes, readers = _options_of_others(ctx), [name for name in COMMANDS if name not in WITHOUT_FILE]
+    defaults = file.defaults(ctx.info_name, [*option_by_key, *prefixes], readers)
     ctx.default_map, ctx.meta[_PLACES], ctx.meta[_SETTINGS_OF_FILE] = {}, {}, []
     for default in defaults:
+        if prefix := prefixes.get(default.key):
+            ctx.meta[_SETTINGS_OF_FILE].append((default.place, [f"{prefix}{default.words(Form('VALUE'), '')}"]))
+            continue
         option = option_by_key[default.key]
         form = Form("" if option.is_flag else option.metavar or "…", option.multiple)
         words = default.words(form, os.path.dirname(file.path))
@@ -60,6 +64,17 @@ def take_file(ctx: Any, options: Sequence[Any]) -> None:
             ctx.meta[_SETTINGS_OF_FILE].append((default.place, words))
         else:
             ctx.default_map[option.name], ctx.meta[_PLACES][option.name] = words, default.place
+
+
+def _options_of_others(ctx: Any) -> dict[str, str]:
+    """Return the settings, as ``NAME=``, that have options in other commands and in this one ``--set``, by the option.
+
+    A file or a variable that gives such an option is meant for this command as well.
+    """
+    from kstream_plan.documents.option_defaults import KEYS  # noqa: PLC0415 - not for help
+
+    prefixes = {old[2:]: alias.prefix for old, alias in ALIASES.items() if old[2:] in KEYS}
+    return {key: prefix for key, prefix in prefixes.items() if key.replace("-", "_") in ctx.command.by_set}
 
 
 def _refuse_old_variables(ctx: Any, options: Sequence[Any]) -> None:
@@ -76,17 +91,18 @@ def _refuse_old_variables(ctx: Any, options: Sequence[Any]) -> None:
         elif alias.is_implied:
             fix = "unset it"
         else:
-            value = alias.value or ("…" if alias.prefix else "")
-            fix = f"write {_variable(alias.option[2:])}='{alias.prefix}{value}'"
+            fix = f"write {_variable(alias.option[2:])}='{alias.prefix}{alias.value or '…'}'"
         raise UsageError(f"{variable} is the variable of an old option", fix=fix)
 
 
 def option_source(ctx: Any, option: Any) -> str:
     """Return the variable, or the place in the file, that gives an option its value; empty: neither does."""
     source = ctx.get_parameter_source(option.name)
+    places = ctx.meta.get(_PLACES, {})
     if source is not None and source.name == "ENVIRONMENT":
-        return next(name for name in option_variables(option) if os.environ.get(name))
-    return ctx.meta[_PLACES][option.name] if source is not None and source.name == "DEFAULT_MAP" else ""
+        variable = next((name for name in option_variables(option) if os.environ.get(name)), "")
+        return places.get(option.name, variable) if option.name == _SETTINGS else variable
+    return places[option.name] if source is not None and source.name == "DEFAULT_MAP" else ""
 
 
 def option_sources(ctx: Any, options: Sequence[Any]) -> Iterator[Source]:
@@ -121,6 +137,11 @@ def take_settings(ctx: Any, options: Sequence[Any], words: Mapping[str, Any], by
     place = next((name for name in option_variables(option) if os.environ.get(name)), "")
     layers = [
         *(_Layer("DEFAULT_MAP", *words) for words in ctx.meta.get(_SETTINGS_OF_FILE, ())),
+        *(
+            _Layer("ENVIRONMENT", variable, [f"{prefix}{os.environ[variable]}"])
+            for key, prefix in _options_of_others(ctx).items()
+            if os.environ.get(variable := _variable(key))
+        ),
         _Layer("ENVIRONMENT", place, option.value_from_envvar(ctx) or ()),
         _Layer("COMMANDLINE", "", words.get(_SETTINGS, ())),
     ]
@@ -159,7 +180,7 @@ def _is_taken(ctx: Any, option: Any, layer: _Layer, text: str, field: str, by_se
         return True
     if layer.source != "COMMANDLINE":
         return False
-    names_taken = [name.replace("_", ".") for name in OF_COMMANDS if name in by_set]
+    names_taken = [name.replace("_", ".") for name in settings_taken(by_set)]
     fix = f"write one of {', '.join(names_taken)}, or leave it out" if names_taken else "leave it out"
     error = typer.BadParameter(f"{text.partition('=')[0]!r} is no setting of this command")
     raise _with_place(error, ctx, option, fix)

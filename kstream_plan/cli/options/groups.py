@@ -131,10 +131,7 @@ class Deciding(Options, panel=PLANNING):
 class Following(Options, panel=PLANNING):
     """Which target file the assignor ``planned`` follows."""
 
-    target: Annotated[
-        Path | None,
-        typer.Option("--target", hidden=True, metavar="FILE", help="Target file that --set assignor=planned follows."),
-    ] = None
+    target: Path | None = None
 
     @cached_property
     def target_content(self) -> bytes | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -33,9 +34,12 @@ class Live(Measuring, Settings, Limited, panel=INPUT):
         ),
     ] = None
     connect_url: sources.ConnectUrl = None
-    connect_config: sources.ConnectConfig = None
+    acceptable_recovery_lag: int | None = None
+    max_warmup_replicas: int | None = None
+    num_standby_replicas: int | None = None
+    probing_rebalance_interval: int | None = None
     application_id: shared.ApplicationId = None
-    names: sources.Names = None
+    names: Path | None = None
     trust_reports_of: int | None = None
     every: int | None = None
     give_up_after: Annotated[

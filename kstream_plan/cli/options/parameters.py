@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple, Never, Self, TypeAlias, TypeVar, 
 import typer
 
 from kstream_plan.cli.options.values import fixable, key_value
-from kstream_plan.documents.own_settings import OF_COMMANDS, settings_taken
+from kstream_plan.documents.own_settings import OF_COMMANDS, names_path, settings_taken
 
 #: Options of a command line, by name, each with all the words that give it.
 OptionWords: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
@@ -36,6 +36,8 @@ class Source(NamedTuple):
     @property
     def words(self) -> set[str]:
         """Words of an error that is about it: the option, and files that it names."""
+        if names_path(self.name):
+            return {self.option, *(text.partition("=")[2].strip() for text in self.texts)}
         return {self.option, *(self.texts if re.search("FILE|DIR|PATH|PLAN", self.metavar) else ())}
 
 
@@ -151,7 +153,7 @@ _WRITTEN = {"from_time": "--from", "to_time": "--to", "everything": "--all", "li
 
 def option_of(name: str) -> str:
     """Return how a parameter is written on the command line: ``--set keep.going=true``, ``--set max.rounds``."""
-    if name in OF_COMMANDS:
+    if name in OF_COMMANDS or name == "stores":
         return f"--set {name.replace('_', '.')}"
     return _WRITTEN.get(name, f"--{name.replace('_', '-')}")
 

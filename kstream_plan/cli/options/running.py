@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 from kstream_plan.cli.options.parameters import Options
@@ -15,14 +16,14 @@ class Spark(Options, panel=INPUT):
     """Where Spark runs, and on which Java."""
 
     spark_conf: list[KeyValue] | None = None
-    java_home: str | None = None
+    java_home: Path | None = None
 
     @property
     def session(self) -> dict[str, Any]:
         """Where a Spark session runs, as everything takes it that reads through Spark."""
         return {
             "spark_conf": dict(self.spark_conf or ()),
-            "java_home": self.java_home,
+            "java_home": self.java_home and str(self.java_home),
         }
 
 

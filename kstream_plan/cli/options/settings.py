@@ -9,10 +9,10 @@ import typer
 
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import CommandLine, Options
-from kstream_plan.cli.options.values import number_option, one_of, parser
+from kstream_plan.cli.options.values import number_option, parser
 from kstream_plan.cli.panels import SETTINGS
 from kstream_plan.documents.given_settings import READING, GivenSetting
-from kstream_plan.documents.own_settings import OF_SNAPSHOTS, STORES
+from kstream_plan.documents.own_settings import OF_SNAPSHOTS
 from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.model.scenario import SettingValue
 from kstream_plan.model.settings import RANGES
@@ -59,13 +59,6 @@ class Settings(Options, panel=SETTINGS):
         ),
     ] = None
     restore_rate: RestoreRate = None
-    stores: Annotated[
-        str | None,
-        typer.Option(
-            **one_of(STORES),
-            help="Where stores are, if that is unknown.",
-        ),
-    ] = None
     settings: list[GivenSetting] | None = None
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -29,7 +30,6 @@ class SnapshotOptions(Measuring, Limited):
     ] = None
     broker_version: str | None = None
     connect_url: sources.ConnectUrl = None
-    connect_config: sources.ConnectConfig = None
     generation: Annotated[int | None, number_option("Generation of the workers' logs to take.", 0, rare=True)] = None
     now: int | None = None
     log_dates: str | None = None
@@ -47,7 +47,7 @@ class SnapshotOptions(Measuring, Limited):
     everything: Annotated[bool, typer.Option("--all", help="Make a history of all generations.")] = False
     application_id: shared.ApplicationId = None
     streams_config: shared.StreamsConfig = None
-    names: sources.Names = None
+    names: Path | None = None
     bootstrap_server: sources.BootstrapServer = None
     group: sources.GroupIds = None
     command_config: sources.CommandConfig = None

@@ -13,19 +13,6 @@ ConnectUrl = Annotated[
         "--connect-url", metavar="URL", help="REST interface of a running worker, http://host:8083; repeatable."
     ),
 ]
-ConnectConfig = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--connect-config",
-        hidden=True,
-        metavar="[ID=]FILE",
-        help="connect-distributed.properties of a worker, or a folder with one file per group.",
-    ),
-]
-Names = Annotated[
-    Path | None,
-    typer.Option("--names", metavar="FILE", help="Hosts and racks by process id, client id or host (YAML, JSON)."),
-]
 BootstrapServer = Annotated[
     str | None,
     typer.Option(

@@ -67,9 +67,9 @@ def number_option(text: str, low: float = 0, high: float = math.inf, *, rare: bo
     return typer.Option(parser=parser(parse_whole_number, low, high), metavar="N", hidden=rare, help=text)
 
 
-def duration_option(text: str, *, rare: bool = False) -> Any:
+def duration_option(text: str) -> Any:
     """Return an option that takes how long ago something may have been, or how long something may take."""
-    return typer.Option(parser=parser(parse_duration), metavar="DURATION", hidden=rare, help=text)
+    return typer.Option(parser=parser(parse_duration), metavar="DURATION", help=text)
 
 
 def key_value(text: str) -> KeyValue:

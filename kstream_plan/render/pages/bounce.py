@@ -130,7 +130,7 @@ def _cuts_over(way: SimulatedWay) -> bool:
 def _best_of_all(bounces: Bounces, best: SimulatedWay | None, names: Names) -> str:
     if best is not None:
         pause = f" with {_wait(best)} between restarts" if bounces.restarted > 1 else ""
-        stores = ", if stores are persistent (--stores)" if bounces.are_stores_unknown else ""
+        stores = ", if stores are persistent (--set stores)" if bounces.are_stores_unknown else ""
         is_proven = bounces.safety_of(best) == "yes"
         is_safe = "is safe" if is_proven or not best.likely_warm else "is likely, not proven, to be safe"
         safe = f"{best.way.label} {is_safe}{pause}{stores}: {_safe_words(bounces, best, names)}"
@@ -373,7 +373,7 @@ def _assumptions(bounces: Bounces) -> Iterator[Note]:
     expiries = (note for way in bounces.ways for note in way.plan.assumptions if note.code == TARGET_EXPIRES)
     yield from islice(expiries, 1)
     if not bounces.process_ids and bounces.are_stores_unknown:
-        stores = "Stores are persistent; stores in memory are restored at every restart (--stores in-memory)"
+        stores = "Stores are persistent; stores in memory are restored at every restart (--set stores=in-memory)"
         yield Note("stores-persistent", stores)
 
 

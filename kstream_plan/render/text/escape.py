@@ -11,8 +11,8 @@ _PLAIN_IN_MARKDOWN = re.compile(r"(?!www\.)[A-Za-z0-9]+(?:[ .,_/→-][A-Za-z0-9]
 _PLAIN_WORD = re.compile(
     r"\d\d:\d\d:\d\dZ?|[→–…]?|(?!www\.|.*__)[A-Za-z0-9]+(?:[._/=→'–-][A-Za-z0-9]+)*|\d[\d,.]*", re.ASCII
 )
-#: A word, without the stops after it: the bracket before it, and the rest.
-_WORD = re.compile(r"(?<![^ ])(\(?)([^ ]*?)(?=[.,;:)?!%]*(?![^ ]))")
+#: A word, or ``--set`` with its value, without the stops after it: the bracket before it, and the rest.
+_WORD = re.compile(r"(?<![^ ])(\(?)((?:--set )?[^ ]*?)(?=[.,;:)?!%]*(?![^ ]))")
 #: Signs, and what stands for each where there is only ASCII; all are as wide.
 _ASCII_SIGNS = str.maketrans("→…⚠✗✓○·▁▂▃▄▅▆▇█╭╮╰╯│─–", ">~!X+o-_.:-=+*#++++|--")
 

@@ -297,12 +297,12 @@ def _about_settings(course: Course, group: LoggedGroup, config: Mapping[str, Any
         default = ", scheduled.rebalance.max.delay.ms 300000" if logged_ms is None else ""
         message = (
             f"the logs do not contain the configuration: {exceptions}Kafka's defaults are assumed (session.timeout.ms "
-            f"10000{default}). Give --connect-config"
+            f"10000{default}). Give --streams-config"
         )
         yield Note("no-config", message)
     elif logged_ms is not None and config.get(_DELAY, logged_ms) != logged_ms:
         message = (
-            f"--connect-config sets scheduled.rebalance.max.delay.ms to {config[_DELAY]}, the logs say {logged_ms}: "
+            f"--streams-config sets scheduled.rebalance.max.delay.ms to {config[_DELAY]}, the logs say {logged_ms}: "
             "the file is used"
         )
         yield Note("another-delay", message)

@@ -112,5 +112,5 @@ def notes_on_unused_names(names: Sequence[str]) -> list[Note]:
     """Return the warning that no instance has these names, which were given for instances; nothing for none."""
     if not names:
         return []
-    message = f"no instance has a name that --names gives, {printable(names[0])} first: ids change at a restart"
+    message = f"no instance has a name that --set names gives, {printable(names[0])} first: ids change at a restart"
     return [Note("unused-names", message, tuple(names))]

@@ -89,7 +89,7 @@ def _about_groups(entries: Sequence[Entry]) -> list[Note | None]:
         else None,
         Note(
             "no-hosts",
-            f"{_count_of(len(nameless), 'instance')} without a host: shown by process id. Give --names",
+            f"{_count_of(len(nameless), 'instance')} without a host: shown by process id. Give --set names=FILE",
             nameless,
         )
         if nameless

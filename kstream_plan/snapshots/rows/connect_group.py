@@ -145,7 +145,7 @@ def _no_settings(settings: Mapping[str, Any], config: AssignmentConfig) -> tuple
     values = (f"{name.replace('_', '.')} {duration(getattr(config, name))}" for name in CONNECT_SETTINGS)
     message = (
         f"The snapshot holds no settings of the workers: Kafka's defaults are assumed ({', '.join(values)}); snapshot "
-        "--connect-config takes theirs"
+        "--streams-config takes theirs"
     )
     return (Note(DEFAULT_SETTINGS, message),)
 

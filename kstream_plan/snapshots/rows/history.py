@@ -241,7 +241,7 @@ def lost_state_notes(rows: Sequence[Row]) -> list[Note]:
         return []
     message = (
         "every restart seen on a host had a new process id: stores are in memory, or disks are lost at a restart. "
-        "Either way nothing is left after one, unless --stores says otherwise"
+        "Either way nothing is left after one, unless --set stores says otherwise"
     )
     return [Note("state-lost-at-restarts", message)]
 

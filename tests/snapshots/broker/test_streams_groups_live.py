@@ -314,7 +314,7 @@ def test_names_go_by_client_ids(tmp_path: Path) -> None:
     names = tmp_path / "names.yaml"
     process_id = BASE["instances"][0]["process_id"]
     names.write_text(f"S8-{process_id}: {{host: pod-0, rack: a}}\n")
-    first = row_of(broker(BASE), "--names", str(names))["instances"][0]
+    first = row_of(broker(BASE), "--set", f"names={names}")["instances"][0]
     assert (first["process_id"], first["host"], first["rack"]) == (process_id, "pod-0", "a")
 
 

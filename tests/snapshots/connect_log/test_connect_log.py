@@ -40,6 +40,7 @@ TOLD = {"order-assumed", "configuration-assumed", "memory-assumed"}
 
 def live_logs(folder: Path, change: Callable[[str], str] = str) -> str:
     """The live workers' logs, changed, in a folder."""
+    folder.mkdir(exist_ok=True)
     for log in LOGS:
         text = gzip.decompress(log.read_bytes()).decode()
         (folder / log.name.removesuffix(".gz")).write_text(change(text), encoding="utf-8")
@@ -456,15 +457,21 @@ def test_a_history_leaves_out_what_cannot_be_planned_from(tmp_path: Path, capsys
 
 
 def test_a_worker_s_log_is_no_snapshot_and_its_settings_are_no_application_s(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    live_logs(tmp_path, on_info)
-    assert run(["assign", str(tmp_path / "w1.log")]) == 1
-    assert f"kstream-plan snapshot {tmp_path / 'w1.log'} | " in capsys.readouterr().err
+    logs = live_logs(tmp_path / "logs", on_info)
+    assert run(["assign", f"{logs}/w1.log"]) == 1
+    assert f"kstream-plan snapshot {logs}/w1.log | " in capsys.readouterr().err
     settings = tmp_path / "app.properties"
     settings.write_text("application.id=x\nbootstrap.servers=a:1\n", encoding="utf-8")
-    assert run(["snapshot", str(tmp_path / "w1.log"), "--connect-config", str(settings)]) == 1
+    assert run(["snapshot", logs, "--streams-config", str(settings)]) == 1
     assert "holds no setting of a Connect worker" in capsys.readouterr().err
+    monkeypatch.chdir(tmp_path)
+    Path("kstream-plan.toml").write_text("streams-config = 'app.properties'", encoding="utf-8")
+    assert run(["snapshot", logs, "--all"]) == 0, "it is for groups of Kafka Streams"
+    settings.write_text("scheduled.rebalance.max.delay.ms=70000\n", encoding="utf-8")
+    assert run(["snapshot", logs, "--all"]) == 0
+    assert '"scheduled_rebalance_max_delay_ms": 70000' in capsys.readouterr().out
 
 
 def test_the_list_says_where_workers_without_a_log_are_not_counted(

@@ -344,6 +344,21 @@ def test_a_worker_that_is_gone_in_the_middle_of_a_delay_is_told(
     assert f"No answer from {third}: gone, or not reachable from here. 5 connectors and tasks" in page
 
 
+def test_the_settings_of_a_worker_are_those_of_its_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings, unknown = tmp_path / "worker.properties", "Kafka's defaults will count"
+    settings.write_text("group.id=connect\nscheduled.rebalance.max.delay.ms=40000\n", encoding="utf-8")
+    with serving(says(SAVED)) as url:
+        for command in ("snapshot", "wait settled --give-up-after 0s --set timeout=100ms"):
+            words = [*command.split(), "--connect-url", url]
+            run(words)
+            assert f"{unknown} (scheduled.rebalance.max.delay.ms 300000" in capsys.readouterr().err
+            for option in ("--streams-config", "--connect-config"):
+                run([*words, option, str(settings)])
+                error = capsys.readouterr().err
+                assert unknown not in error
+                assert (f"warning: {option} goes with" in error) == (option == "--connect-config")
+
+
 def test_another_address_is_asked_if_one_does_not_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "connect.json"
     with serving(says(b"")) as gone:
@@ -407,9 +422,8 @@ def test_what_is_unassigned_when_the_plan_begins_pauses_until_all_have_heard_of_
         ["connect-status=x", "--list"],
         ["connect-status=x", "--command-config", "y"],
         ["--connect-url", "http://a:1", "--generation", "1"],
-        ["connect-log=x", "--streams-config", "y"],
+        ["connect-log=x", "--topology", "y"],
         ["connect-log=x", "--generation", "1", "--all"],
-        ["--connect-config", "x"],
         ["connect-status=x", "y"],
         ["connect-log=x", "--connect-url", "http://a:1"],
     ],

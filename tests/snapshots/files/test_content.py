@@ -69,7 +69,7 @@ NAMED = [
     ["assign", "PLAN", "--streams-config", "FILE"],
     ["simulate", "PLAN", "FILE"],
     ["snapshot", "FILE"],
-    ["snapshot", "LOG", "--names", "FILE"],
+    ["snapshot", "LOG", "--set", "names=FILE"],
     ["snapshot", "LOG", "--metrics", "FILE"],
     ["snapshot", "LOG", "--streams-config", "FILE"],
     ["snapshot", "--bootstrap-server", "a:1", "--group", "g", "--topology", "FILE"],
@@ -83,6 +83,7 @@ def filled(arguments: list[str], tmp_path: Path, file: str | Path) -> list[str]:
     (tmp_path / "snapshot.json").write_text(json.dumps(row()))
     names = {
         "FILE": str(file),
+        "names=FILE": f"names={file}",
         "PLAN": str(tmp_path / "plan.json"),
         "SNAPSHOT": str(tmp_path / "snapshot.json"),
         "LOG": str(tmp_path / "leader.log"),
