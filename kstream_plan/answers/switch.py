@@ -101,6 +101,11 @@ _UPGRADE_ROW = FORM.view(
     longest_ms=field("figures.longest_ms", "Longest pause of one of them in total, in the worst random simulation."),
     item_ms=field("figures.item_ms", "Sum of the pauses of all of them."),
     takes_ms=field("figures.takes_ms", "Time until nothing follows."),
+    times_open=added(
+        BOOLEAN,
+        "Whether all times of the row may be others: a delay may run, for how long is unknown.",
+        get="figures.times_open",
+    ),
 )
 SESSIONED = document(
     "sessioned",

@@ -61,22 +61,35 @@ def compare_remarks(outcomes: Sequence[SameOutcome]) -> Remarks:
     A line that several have in other words stands once for each of them: it is not the same. Numbers that differ
     stand in one note.
     """
-    owners_by_kind: tuple[dict[Note, list[str]], ...] = ({}, {}, {})
+    owners_by_kind: tuple[dict[Note, list[str]], ...] = ({}, {})
     names, stateless_moves = [outcome_name(outcome) for outcome in outcomes], []
     for name, outcome in zip(names, outcomes, strict=True):
         activities = events(outcome.alternative.plan)
         stateless_moves.append(totals(activities).stateless_at_probes)
         for owners, notes in zip(
-            owners_by_kind, remarks(outcome.alternative.plan, activities, outcome.alternative.draws)[:3], strict=True
+            owners_by_kind, remarks(outcome.alternative.plan, activities, outcome.alternative.draws)[:2], strict=True
         ):
             for note in dict.fromkeys(notes):
                 owners.setdefault(note, []).append(name)
     _in_one_note(owners_by_kind[1], STATELESS_MOVES, "Moves of stateless tasks at probes", names, stateless_moves)
-    warnings, notes, assumptions = (
+    warnings, notes = (
         tuple(_of_alternatives(note, owners[note], len(outcomes)) for note in owners) for owners in owners_by_kind
     )
-    assumptions += tuple(_in_force_at_once(outcomes))
+    assumptions = (*_assumptions(outcomes), *_in_force_at_once(outcomes))
     return Remarks((*_safety_warnings(outcomes), *warnings), notes, assumptions, tuple(next_command(outcomes)))
+
+
+def _assumptions(outcomes: Sequence[SameOutcome]) -> Iterator[Note]:
+    """Yield what alternatives take for granted: those that come to the same may differ in it."""
+    alternatives = [alternative for outcome in outcomes for alternative in outcome.alternatives]
+    for note in dict.fromkeys(note for alternative in alternatives for note in alternative.plan.assumptions):
+        owners = [
+            SameOutcome(having, outcome.fastest)
+            for outcome in outcomes
+            if (having := tuple(each for each in outcome.alternatives if note in each.plan.assumptions))
+        ]
+        is_of_all = sum(len(owner.alternatives) for owner in owners) == len(alternatives)
+        yield note if is_of_all else _of_alternatives(note, [outcome_name(owner) for owner in owners], 0)
 
 
 def _in_force_at_once(outcomes: Sequence[SameOutcome]) -> Iterator[Note]:

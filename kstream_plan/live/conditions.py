@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
 from kstream_plan.errors import UsageError
-from kstream_plan.model import Note, Snapshot
+from kstream_plan.model import Holding, Note, Snapshot
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.connect_group import DELAY_UNKNOWN, HELD_BY_SEVERAL, SAME_ADDRESS, WORKER_SILENT
 from kstream_plan.model.note import name_list
+from kstream_plan.model.scenario import Scenario
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Trigger
 from kstream_plan.plans.caught_up_evidence import Known, KnownCopies
@@ -24,6 +26,7 @@ from kstream_plan.simulation.one_plan import plan
 #: The notes by which it is unknown whether Connect's workers are all there, and run what they are shown to run.
 _OF_WORKERS = (DELAY_UNKNOWN, WORKER_SILENT, SAME_ADDRESS, HELD_BY_SEVERAL)
 _DECISION_UNKNOWN = "What the leader decided last is unknown"
+_SETTINGS_NEWER = "Topics or settings may have changed since the newest target: one of now has other tasks or standbys"
 #: How many different reasons are given.
 _MOST_REASONS = 3
 
@@ -61,10 +64,33 @@ def has_settled(snapshot: Snapshot, question: Question) -> ConditionAnswer:
     if snapshot.group_protocol == "classic" and snapshot.decision is None:
         return ConditionAnswer(Answer.UNKNOWN, (_DECISION_UNKNOWN,))
     options = replace(moment.options.of_one_run(), max_rounds=1)
-    first = next(iter(plan(snapshot, options).rounds), None)
+    is_streams = snapshot.group_protocol == "streams"
+    first = next(iter(plan(snapshot, options, scenario=Scenario(events=()) if is_streams else None).rounds), None)
+    if is_streams and first is None and _places_otherwise(snapshot, options):
+        return ConditionAnswer(Answer.UNKNOWN, (_SETTINGS_NEWER,))
     if first is None or (snapshot.group_protocol == "classic" and first.trigger is Trigger.MANUAL):
         return ConditionAnswer(Answer.YES)
     return ConditionAnswer(Answer.NO, (f"A {_REBALANCES.get(first.trigger, 'rebalance')} is due",))
+
+
+def _places_otherwise(snapshot: Snapshot, options: PlanOptions) -> bool:
+    """Tell whether a target of now would have other active tasks or numbers of standbys than a Stable group has.
+
+    Its broker computes one only if members, topics or settings change. Other owners of the same tasks are no sign of
+    that: the assignor goes by the owners before.
+    """
+    first = next(iter(plan(snapshot, options).rounds), None)
+    return first is not None and _numbers(first.decided) != _numbers(snapshot.assigned)
+
+
+def _numbers(holdings: Iterable[Holding]) -> Counter[tuple[bool, int]]:
+    """Return how many have each task, active and as a standby."""
+    return Counter(
+        (is_active, task)
+        for holding in holdings
+        for is_active, tasks in ((True, holding.active), (False, holding.standby))
+        for task in tasks
+    )
 
 
 _REBALANCES = {Trigger.FOLLOW_UP: "follow-up rebalance", Trigger.PROBING: "probing rebalance"}

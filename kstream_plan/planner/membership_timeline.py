@@ -340,8 +340,10 @@ class _Draft:
         self._change(at_ms, Trigger.LEAVE, down.event)
 
     def _leave(self, event: Leave) -> None:
-        for process_id in event.process_ids:
+        for place, process_id in enumerate(event.process_ids):
             self._check_running(process_id, event)
+            if process_id in event.process_ids[:place]:
+                raise ScenarioError(f"{self._name(process_id)!r} is named twice", where=event.where, fix="name it once")
         down_ids = [process_id for process_id in event.process_ids if process_id in self.down]
         for process_id in down_ids:
             self.down[process_id].back = None

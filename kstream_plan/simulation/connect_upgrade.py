@@ -39,6 +39,7 @@ class _Played(NamedTuple):
     still_ms: Counter[WorkId]
     at_once: int
     takes_ms: int
+    times_open: bool = False
 
 
 def to_sessioned(
@@ -194,6 +195,7 @@ class _Simulator(NamedTuple):
             still_ms=Counter(plan.pauses.ms),
             at_once=plan.pauses.most_at_once,
             takes_ms=plan.summary.duration_ms,
+            times_open=plan.may_be_endless("duration_ms"),
         )
 
 
@@ -261,4 +263,5 @@ def _figures(draws: Sequence[_Played]) -> UpgradeFigures:
         longest_ms=max(max(draw.still_ms.values(), default=0) for draw in draws),
         item_ms=range_of(sum(draw.still_ms.values()) for draw in draws),
         takes_ms=range_of(draw.takes_ms for draw in draws),
+        times_open=any(draw.times_open for draw in draws),
     )

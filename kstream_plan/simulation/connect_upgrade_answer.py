@@ -22,7 +22,7 @@ class UpgradeFigures(NamedTuple):
 
     ``at_once``: most connectors and tasks that stand still at the same time, ``longest_ms`` how long one does in all,
     both of the worst draw; ``item_ms`` all of them together; ``takes_ms`` until nothing follows any more.
-    ``settled_draws`` of ``draws`` settle.
+    ``settled_draws`` of ``draws`` settle. ``times_open``: a delay may run, and the times may be others.
     """
 
     draws: int
@@ -32,6 +32,7 @@ class UpgradeFigures(NamedTuple):
     longest_ms: int
     item_ms: Range
     takes_ms: Range
+    times_open: bool = False
 
 
 class UpgradeRow(NamedTuple):

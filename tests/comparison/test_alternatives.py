@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kstream_plan.comparison.alternative_remarks import compare_remarks
 from kstream_plan.comparison.alternatives import (
     Alternative,
     AlternativeFigures,
@@ -68,6 +69,20 @@ def test_what_warns_of_more_or_may_pause_for_longer_does_not_come_to_the_same() 
     ranges = (FigureRange("max_restoring_first_ms", 0, 90_000), FigureRange("restoring_first", 0, 1))
     restores = replace(PLAN, summary=replace(PLAN.summary, ranges=ranges))
     assert [name for name, _ in named(plain, replace(of("2"), plan=restores))] == ["1", "2"]
+
+
+def test_an_assumption_of_one_of_those_that_come_to_the_same_is_shown_as_its_own() -> None:
+    assumption = Note("only-here", "End offsets are those of yesterday")
+    other = replace(of("b"), plan=replace(PLAN, assumptions=(*PLAN.assumptions, assumption)))
+    for alternatives, message in (
+        ([of("a"), other], f"With max.warmup.replicas=b: {assumption.message}"),
+        ([other, of("a")], f"With max.warmup.replicas=b: {assumption.message}"),
+        ([of("a", lasting(9, 9, 9)), of("a2"), other], f"With max.warmup.replicas=b: {assumption.message}"),
+        ([other, other], assumption.message),
+    ):
+        assumptions = compare_remarks(beside_each_other(alternatives)).assumptions
+        assert [note.message for note in assumptions if note.code == "only-here"] == [message]
+        assert {note.message for note in PLAN.assumptions} <= {note.message for note in assumptions}
 
 
 def test_where_all_come_to_the_same_none_is_the_fastest() -> None:

@@ -127,6 +127,40 @@ def test_copies_that_a_broker_is_about_to_place_have_not_caught_up(
     assert held.reasons
 
 
+@pytest.mark.parametrize("release", ["4.2", "4.3", "4.4"])
+@pytest.mark.parametrize(
+    ("state", "epochs", "standbys", "answer"),
+    [
+        ("Stable", (12, 12), 0, Answer.YES),  # another target is computed only if members, topics or settings change
+        ("Stable", (12, 12), 1, Answer.UNKNOWN),  # as they may have: there are no standbys yet
+        ("Reconciling", (13, 13), 0, Answer.NO),
+        ("Assigning", (13, 12), 0, Answer.NO),
+    ],
+)
+def test_a_stable_streams_group_has_settled_whatever_its_broker_would_compute_anew(
+    release: str, state: str, epochs: tuple[int, int], standbys: int, answer: Answer
+) -> None:
+    active = [f"0_{partition}" for partition in range(4)]
+    seats = {
+        name: [
+            {
+                "consumer_id": f"{name}1",
+                "position": place,
+                "active": held,
+                "target": {"active": held},
+                "member_epoch": 12,
+            }
+        ]
+        for place, (name, held) in enumerate({"a": active, "b": []}.items())
+    }
+    row = streams_rows.row(release, seats, {"0": (4, True, 20_000)}, standbys=standbys)
+    row |= {"generation": epochs[0], "target_epoch": epochs[1], "group_state": state}
+    asked = Question((), 0, replace(GROUPS[0].options, now_ms=parse_time(row["captured_at"]), trust_ms=None))
+    held = has_settled(streams_rows.snapshot(row), asked)
+    assert held.answer is answer
+    assert bool(held.reasons) is (answer is not Answer.YES)
+
+
 def test_a_connect_group_has_no_copies() -> None:
     snapshot = replace(GROUPS[0].snapshot, group_protocol="connect")
     with pytest.raises(UsageError, match="no copies"):

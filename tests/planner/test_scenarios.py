@@ -15,6 +15,7 @@ from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.errors import ConfigError, ScenarioError
 from kstream_plan.model import UNKNOWN, Rates, Snapshot
+from kstream_plan.model.scenario import Leave, Scenario
 from kstream_plan.planner.leader_settings import NextLeader
 from kstream_plan.plans import Demote, MemberJoined, MemberLeft, Place, Plan, Reason, ReasonCode, Revoke, Trigger
 from kstream_plan.plans.invariants import broken_invariants
@@ -285,6 +286,14 @@ def test_an_instance_without_a_host_of_its_own_is_called_by_its_id() -> None:
             replace(settled, state=replace(settled.state, group=alike)),
             f"{{leave: {process_id}}}, {{leave: {process_id}}}",
         )
+
+
+def test_an_instance_that_leaves_twice_in_one_event_is_named() -> None:
+    settled = _settled()
+    process_id = settled.state.group.instances[0].process_id
+    event = Leave(at_ms=0, process_ids=(process_id, process_id), where="here")
+    with pytest.raises(ScenarioError, match=r"^here: 'i3' is named twice\. Fix: name it once$"):
+        plan(settled, scenario=Scenario(events=(event,)))
 
 
 def test_rates_of_instances_move_with_them() -> None:

@@ -83,7 +83,11 @@ def test_what_is_unknown_of_the_workers_is_warned_of() -> None:
     found = to_sessioned(read, number_of_draws=1)
     assert {*read.warnings} <= {*found.remarks.warnings}
     assert {*read.assumptions} <= {*found.remarks.assumptions}
-    assert sessioned_page(found).tone != "good"
+    page = sessioned_page(found)
+    assert page.tone != "good"
+    assert all(cell.items[0].endswith(", or unknown") for cell in page.tables[1].rows[0].cells[4:])
+    assert json.loads(to_json(found))["rows"][0]["times_open"]
+    assert not upgrade("compatible").rows[0].figures.times_open
 
 
 def test_ids_of_workers_that_are_back_are_drawn() -> None:

@@ -48,14 +48,16 @@ def _sentence(upgrade: SessionedUpgrade, names: Names) -> str:
 def _row(upgrade: SessionedUpgrade, row: UpgradeRow) -> Row:
     figures = row.figures
     settles = figures.settled_draws == figures.draws
+    unknown = ", or unknown" * figures.times_open
+    tone: Tone = "unknown" if figures.times_open else "plain"
     return text_row(
         f"{upgrade.add:,} join" if row.what == "join" else _EVENTS[row.what],
         "both" if row.what == "upgrade" else row.protocol,
         count_range(*figures.rebalances),
         f"{figures.at_once:,}",
-        text_cell(duration(figures.longest_ms), "unknown" if _is_long(upgrade, row) else "plain"),
-        duration(figures.item_ms.most),
-        text_cell(duration(figures.takes_ms.most)) if settles else text_cell("not settled", "bad"),
+        text_cell(duration(figures.longest_ms) + unknown, "unknown" if _is_long(upgrade, row) else tone),
+        text_cell(duration(figures.item_ms.most) + unknown, tone),
+        text_cell(duration(figures.takes_ms.most) + unknown, tone) if settles else text_cell("not settled", "bad"),
     )
 
 

@@ -146,17 +146,22 @@ def read_offsets(
 
 
 def _merged_by_time(sets: Sequence[OffsetSet], kind: OffsetKind) -> Iterator[OffsetSet]:
-    """Yield one set for each time, in order; of several offsets the one by which copies are further behind."""
-    further = max if kind == "end" else min
+    """Yield one set for each time, in order."""
     offsets_by_time: dict[int | None, dict[TopicPartition, int]] = {}
     place_by_time: dict[int | None, str] = {}
     for offset_set in sets:
         offsets = offsets_by_time.setdefault(offset_set.at_ms, {})
         place_by_time.setdefault(offset_set.at_ms, offset_set.place)
         for partition, offset in offset_set.offsets.items():
-            offsets[partition] = further(offset, offsets.get(partition, offset))
+            _add(offsets, partition, offset, kind)
     for at_ms in sorted(offsets_by_time, key=lambda at_ms: -1 if at_ms is None else at_ms):
         yield OffsetSet(at_ms, offsets_by_time[at_ms], place_by_time[at_ms])
+
+
+def _add(offsets: dict[TopicPartition, int], partition: TopicPartition, offset: int, kind: OffsetKind) -> None:
+    """Add an offset; of several of one partition the one counts by which copies are further behind."""
+    further = max if kind == "end" else min
+    offsets[partition] = further(offset, offsets.get(partition, offset))
 
 
 def _read(source: TextSource, kind: OffsetKind) -> Iterator[OffsetSet]:
@@ -170,7 +175,7 @@ def _read(source: TextSource, kind: OffsetKind) -> Iterator[OffsetSet]:
     if not text.strip():
         raise SnapshotError("is empty", where=place, fix=_FIX)
     if text.lstrip()[0] not in "[{":
-        yield OffsetSet(source.at_ms, _of_tool(text, place), place)
+        yield OffsetSet(source.at_ms, _of_tool(text, place, kind), place)
         return
     for number, document in _documents(text, place):
         try:
@@ -179,7 +184,7 @@ def _read(source: TextSource, kind: OffsetKind) -> Iterator[OffsetSet]:
             raise SnapshotError(str(error), where=f"{place}, line {number}", fix=_FIX) from None
 
 
-def _of_tool(text: str, place: str) -> dict[TopicPartition, int]:
+def _of_tool(text: str, place: str, kind: OffsetKind) -> dict[TopicPartition, int]:
     offsets: dict[TopicPartition, int] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
@@ -189,7 +194,7 @@ def _of_tool(text: str, place: str) -> dict[TopicPartition, int]:
             problem = f"is {shown(line.strip())}, not TOPIC:PARTITION:OFFSET"
             raise SnapshotError(problem, where=f"{place}, line {number}", fix=_FIX)
         if match["offset"]:  # the tool leaves it out of a partition without a leader
-            offsets[normal_topic(match["topic"]), int(match["partition"])] = int(match["offset"])
+            _add(offsets, (normal_topic(match["topic"]), int(match["partition"])), int(match["offset"]), kind)
     return offsets
 
 
@@ -228,7 +233,7 @@ def _of_document(document: Any, written_ms: int | None, kind: OffsetKind) -> Off
     offsets: dict[TopicPartition, int] = {}
     for topic, partition, offset in _entries(offsets_document):
         if offset is not None:
-            offsets[normal_topic(topic), partition] = _offset(offset, f"{topic}-{partition}")
+            _add(offsets, (normal_topic(topic), partition), _offset(offset, f"{topic}-{partition}"), kind)
     return OffsetSet(at_ms, offsets)
 
 

@@ -156,3 +156,7 @@ def test_of_two_offsets_of_one_time_the_one_counts_that_leaves_more_to_restore(
     assert before is not None
     assert (then.offset, before.offset, found.newest(("a", 0))) == (counts,) * 3
     assert found.newest(("b", 0)) == found.newest(("b", 1)) == 5
+    tool = "\n".join(f"a:0:{offset}" for offset in order)
+    items = json.dumps([{"topic": "a", "partition": 0, "offset": offset} for offset in order])
+    for text in (tool, items):
+        assert read_offsets(["-"], io.BytesIO(text.encode()), 5_000, kind=which).newest(("a", 0)) == counts
