@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,9 +21,9 @@ def test_no_rate_is_lost_and_none_is_used_twice(given_: list[tuple[int, int]], r
     starts = [(at_ms, amount, TaskId(0, place)) for place, (at_ms, amount) in enumerate(given_)]
     done = restored_at_ms(starts, ((0, rate),))
     assert done.keys() == {(task_id, at_ms) for at_ms, _, task_id in starts}
-    ends_ms = 0.0
+    ends_ms = Fraction(0)
     for at_ms, amount, _ in sorted(starts):
-        ends_ms = max(ends_ms, at_ms) + 1000 * amount / rate
+        ends_ms = max(ends_ms, at_ms) + Fraction(1000 * amount, rate)
     assert abs(max(done.values()) - ends_ms) <= 1
     for at_ms, amount, task_id in starts:
         assert done[task_id, at_ms] + 1 >= at_ms + 1000 * amount / rate, "none is faster than alone"
