@@ -28,7 +28,7 @@ def leaving_stages(group: ConnectGroup, process_ids: Sequence[str]) -> list[tupl
 def events_in_turn(group: ConnectGroup, events: Sequence[Event], apart_ms: int) -> list[Event] | None:
     """Return the events with those that leave together apart, ``apart_ms`` at most from one to the next.
 
-    ``None``: no leader leaves together with others.
+    ``None``: no leader leaves together with others. Moments in which a worker both leaves and returns stay as they are.
     """
     group, in_stages, any_apart = in_table(group), list[Event](), False
     moments = [list(same) for _, same in groupby(in_time(events), key=lambda event: event.at_ms)]
@@ -38,7 +38,10 @@ def events_in_turn(group: ConnectGroup, events: Sequence[Event], apart_ms: int) 
         room_ms = min(
             [apart_ms, *((event.at_ms - same[0].at_ms) // len(stages) for event in next_moment[:1] if stages)]
         )
-        if len(stages) > 1 and room_ms > 0:
+        leaving_ids, joining_ids = (
+            {*chain.from_iterable(ids)} for ids in ((event.process_ids for event in leaves), map(_joining_ids, same))
+        )
+        if len(stages) > 1 and room_ms > 0 and leaving_ids.isdisjoint(joining_ids):
             any_apart, at_ms = True, same[0].at_ms
             in_stages += (event for event in same if event not in leaves)
             in_stages += (

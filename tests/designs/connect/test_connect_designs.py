@@ -133,6 +133,15 @@ def test_design_1_waits_for_nobody(scenario: tuple[dict[str, Any], Sequence[Any]
         assert all(step.until_ms == rnd.at_ms + 3_000 for step in waits)  # what was revoked, until the next round
 
 
+def test_a_worker_may_leave_and_return_in_the_millisecond_in_which_another_leaves() -> None:
+    events = (
+        Leave(at_ms=0, process_ids=("w0",)),
+        Return(at_ms=0, process_ids=("w0",)),
+        Leave(at_ms=0, process_ids=("w1",)),
+    )
+    assert play(even(), "connect-design-1", *events).verdict.kind == "settled"
+
+
 @pytest.mark.parametrize("design", WAITING)
 def test_designs_2_and_3_keep_what_is_lost_whoever_leads(design: str) -> None:
     leader_first = Leave(at_ms=0, process_ids=("w0",)), Leave(at_ms=200_000, process_ids=("w1",))
