@@ -86,7 +86,7 @@ def _assumptions(outcomes: Sequence[SameOutcome]) -> Iterator[Note]:
         owners = [
             SameOutcome(having, outcome.fastest)
             for outcome in outcomes
-            if (having := tuple(each for each in outcome.alternatives if note in each.plan.assumptions))
+            if (having := tuple(same for same in outcome.alternatives if note in same.plan.assumptions))
         ]
         is_of_all = sum(len(owner.alternatives) for owner in owners) == len(alternatives)
         yield note if is_of_all else _of_alternatives(note, [outcome_name(owner) for owner in owners], 0)
