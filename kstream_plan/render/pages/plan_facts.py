@@ -172,6 +172,9 @@ def pause_fact(view: PlanView) -> Fact:
     most_ms = pause.most_ms or max(view.figure("max_paused_task_ms").most, pause.ms)
     if pause.task_id is None or not pause.ms:
         lasts = f"{f'none, or up to {duration(most_ms)}' if most_ms else 'none'}{unknown}"
+        if idle := len(plan.pauses.rounds.idle()):
+            lasts += f" from then on; {count(idle, 'task')} paused before, since when is unknown"
+            unknown = " before"
     else:
         parts = f" in {count(pause.times, 'pause')}{' together' * (pause.times > 1)}"
         parts = f": {pause_parts(pause.starts_ms, pause.restores_ms, pause.times)}" if pause.restores_ms else parts
