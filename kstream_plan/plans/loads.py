@@ -156,6 +156,11 @@ def without_owner(plan: Plan) -> int:
     return len(plan.group.tasks) - absent - len(set().union(*(roles.active for roles in plan.final)))
 
 
+def lacks_end_offsets(plan: Plan) -> bool:
+    """Return whether it is unknown how many records some stateful task has."""
+    return not all(plan.group.tasks[task].end_offset_known for task in plan.group.stateful)
+
+
 def tells_connectors(plan: Plan) -> bool:
     """Tell whether it is known which tasks each worker runs at the end: of a snapshot by REST only if none moves."""
     holdings = zip(plan.initial, plan.final, strict=True)

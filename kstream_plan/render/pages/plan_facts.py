@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan, Trigger
+from kstream_plan.plans.loads import lacks_end_offsets
 from kstream_plan.plans.longest_pause import longest_pause, pause_parts
 from kstream_plan.plans.rebalance_events import RebalanceEvent
 from kstream_plan.plans.simulated import more_may_follow
@@ -182,7 +183,9 @@ def pause_fact(view: PlanView) -> Fact:
         lasts += f"{pause_text(pause.ms, pause.least_ms, most_ms, is_open=is_open)}{parts}{unknown}"
     if is_open:
         rate = plan.rates.restore
-        tells = " (--restore-rate would tell)" if rate is None or rate.at_least else ""
+        options = ["--metrics with end offsets"] * lacks_end_offsets(plan)
+        options += ["--restore-rate"] * (rate is None or bool(rate.at_least))
+        tells = f" ({' and '.join(options)} would tell)" if options else ""
         lasts += f"; a task that starts cold then restores for an unknown time{tells}"
     return Fact("pause", label, lasts, "unknown" if is_open or unknown else "plain")
 
