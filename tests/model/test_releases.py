@@ -95,7 +95,7 @@ def test_nothing_is_warned_of_a_release_that_is_modelled(release: str | None) ->
 )
 def test_another_one_is_warned_of(release: str, words: str) -> None:
     [message] = _warned(streams_version=release)
-    assert message == f"plans go by what Kafka 2.6 to 4.4 decide; {words}"
+    assert message == f"Plans go by what Kafka 2.6 to 4.4 decide; {words}"
 
 
 def test_racks_of_partitions_in_3_6_are_warned_of() -> None:
