@@ -138,6 +138,16 @@ def test_before_3_0_members_are_missed_after_10s(release: str, config: dict[str,
     assert set_by_hand.config.session_timeout_ms == 20_000
 
 
+def test_what_a_release_has_by_default_is_not_called_given() -> None:
+    read = replace(one_standby.snapshot(), session_by_default=True)
+    released = GivenSettings({"num_standby_replicas": 2}, release="2.8.0").apply(read, StreamsConfigFile({}))
+    message = next(note.message for note in released.assumptions if note.code == "settings-given")
+    given, _, defaults = message.partition("Defaults of the given release: ")
+    assert "num.standby.replicas=2" in given
+    assert "session.timeout.ms" not in given
+    assert defaults.startswith("session.timeout.ms=10s instead of 45s. ")
+
+
 class TestTemporaryStandbys:
     """0_0 has so little state that everybody counts as caught up on it, and the newcomer gets it at once."""
 
