@@ -57,7 +57,7 @@ def suggest_command_line(arguments: Sequence[str], app: typer.Typer) -> str | No
     if name not in commands:
         if name in page_names():
             return _line(["help", name])
-        matches = get_close_matches(name, commands, n=1)
+        matches = get_close_matches(name, commands, n=1, cutoff=0.7)
         if not matches and not os.path.isfile(name):
             return None
         return _line([matches[0], *rest] if matches else ["assign", *arguments])

@@ -25,7 +25,6 @@ from kstream_plan.model.settings import (
     SETTINGS_GIVEN,
     SETTINGS_IN_FORCE,
     THREADS_NOT_PLANNED,
-    AssignmentConfig,
     kafka_name,
 )
 from kstream_plan.model.snapshot import Stores
@@ -102,7 +101,8 @@ class GivenSettings:
             UsageError: a setting is none of the workers of a Connect group.
         """
         were_read = all(note.code != DEFAULT_SETTINGS for note in snapshot.assumptions)
-        changed_snapshot = _with_changes_noted(self._applied(snapshot, file), snapshot.config, were_read=were_read)
+        released = snapshot if self.release is None else snapshot.of_release(self.release)
+        changed_snapshot = _with_changes_noted(self._applied(snapshot, file), snapshot, released, were_read=were_read)
         return with_release_warned_of(changed_snapshot)
 
     def _applied(self, snapshot: Snapshot, file: StreamsConfigFile) -> Snapshot:
@@ -146,8 +146,12 @@ def given_settings(settings: Iterable[tuple[str, Any]]) -> GivenSettings:
     return GivenSettings(values, *other_values)
 
 
-def _with_changes_noted(snapshot: Snapshot, old: AssignmentConfig, *, were_read: bool) -> Snapshot:
-    """Return the snapshot with an assumption that names the settings that are not those of the snapshot as read."""
+def _with_changes_noted(snapshot: Snapshot, as_read: Snapshot, released: Snapshot, *, were_read: bool) -> Snapshot:
+    """Return the snapshot with an assumption that names the settings that are not those of the snapshot as read.
+
+    What ``released``, the snapshot of the given release, has otherwise by default is named apart.
+    """
+    old, by_default = as_read.config, released.config
     values = {
         field.name: (getattr(snapshot.config, field.name), getattr(old, field.name))
         for field in fields(old)
@@ -156,12 +160,14 @@ def _with_changes_noted(snapshot: Snapshot, old: AssignmentConfig, *, were_read:
     if not values or not were_read:
         return snapshot
     texts = tuple(f"{kafka_name(name)}={_in_words(name, value)}" for name, (value, _) in values.items())
-    changes = (
-        f"{text} instead of {_in_words(name, old_value)}"
-        for text, (name, (_, old_value)) in zip(texts, values.items(), strict=True)
-    )
+    own_changes, defaults = list[str](), list[str]()
+    for text, (name, (value, old_value)) in zip(texts, values.items(), strict=True):
+        is_default = value == getattr(by_default, name)
+        (defaults if is_default else own_changes).append(f"{text} instead of {_in_words(name, old_value)}")
+    parts = [f"Settings that are given, not the group's own: {', '.join(own_changes)}"] * bool(own_changes)
+    parts += [f"Defaults of the given release: {', '.join(defaults)}"] * bool(defaults)
     in_force = "" if snapshot.group_protocol == "streams" else f". {SETTINGS_IN_FORCE}"
-    message = f"Settings that are given, not the group's own: {', '.join(changes)}{in_force}"
+    message = f"{'. '.join(parts)}{in_force}"
     note = Note(SETTINGS_GIVEN, message, texts)
     return replace(snapshot, assumptions=(*snapshot.assumptions, note))
 

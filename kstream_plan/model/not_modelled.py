@@ -101,10 +101,10 @@ def _of_release(snapshot: Snapshot) -> str | None:
     if not oldest <= numbers <= newest:
         says = f"older releases, as {release} is, decide otherwise"
         says = says if numbers < oldest else f"whether {release} does is unknown"
-        return f"plans go by what Kafka {oldest[0]}.{oldest[1]} to {newest[0]}.{newest[1]} decide; {says}"
+        return f"Plans go by what Kafka {oldest[0]}.{oldest[1]} to {newest[0]}.{newest[1]} decide; {says}"
     racked = not connect and snapshot.config.rack_aware_assignment_strategy != "none"
     if racked and RACKS.is_in(release) and not RACK_CYCLES.is_in(release):
-        return f"plans go by racks of partitions as Kafka 3.7 to 4.4 do; {release} at times decides otherwise"
+        return f"Plans go by racks of partitions as Kafka 3.7 to 4.4 do; {release} at times decides otherwise"
     return None
 
 

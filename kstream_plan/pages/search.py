@@ -106,7 +106,7 @@ class Search:
         """Return words and names of the sections that are written almost like this one, the nearest first."""
         texts = (text for section in self._sections for text in (section.page, section.heading, *section.passages))
         names = {name.lower() for text in texts for name in _TOKEN.findall(_TARGET.sub("]", text))}
-        return get_close_matches(word.lower(), sorted(names), n=3, cutoff=0.75)
+        return get_close_matches(word.lower(), sorted(names), n=3, cutoff=0.8)
 
     def passage(self, section: Section, question: str) -> int:
         """Return which of the passages of a section answers best; of those that do so alike the first."""

@@ -33,6 +33,7 @@ from kstream_plan.model.scenario import (
     moment,
 )
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.times import duration
 from kstream_plan.planner.instance_ids import check_consumers, renamed, thread_ids, with_threads_of
 from kstream_plan.planner.leader_settings import LeaderSettings, NextLeader
 from kstream_plan.plans import Outage, Trigger
@@ -512,7 +513,7 @@ class _Draft:
         check_consumers(self.members, event.where)
         self._rebalance()
         if not self.members:
-            message = f"no instance is left at {moment(at_ms)}"
+            message = f"no instance is left at {duration(at_ms)}"
             raise ScenarioError(message, where=event.where, fix="let one of them stay, or another one run by then")
         led_anew = self.leader_settings.elect_next(self.members, {departure.process_id for departure in departures})
         self.changes.append(

@@ -29,6 +29,9 @@ _Steady: TypeAlias = Callable[[int, int], bool]
 #: So many rows are looked at at once: with the few of one round it takes longest to begin.
 _AT_ONCE = 4096
 
+#: What of a plan's figures includes such restores.
+OF_UPPER_ENDS = ": only the upper ends of pauses include that"
+
 #: Less than that is no more than what a hand-over takes anyway.
 NOTABLE_MS = 1_000
 
@@ -185,7 +188,7 @@ def restores_below_lag(starts: Sequence[RestoringStart]) -> tuple[Note, ...]:
     takes = f" ({duration(max(known_ms))})" if known_ms else ""
     message = (
         "Tasks whose copies are behind, but within acceptable.recovery.lag, count as caught up and restore up to "
-        f"{records:,} records{takes} before they run: only the upper ends of pauses include that"
+        f"{records:,} records{takes} before they run{OF_UPPER_ENDS}"
     )
     return (Note(RESTORES_WITHIN_LIMIT, message, tuple(dict.fromkeys(str(start.task_id) for start in starts))),)
 

@@ -11,7 +11,7 @@ longer than ``trust.reports.of``, counts as one of now, as one up to that much o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -277,7 +277,7 @@ class KnownCopies:
             return _by_rates(likely=likely, reports=reports, until_ms=until_ms)
         if not reports and (dated or not self.undated):
             words = "a copy that is made in this plan, and how fast it catches up is unknown"
-            settle = ("--restore-rate", "--set produce.rate")
+            settle = tuple(self._rates_to_give(task, instance))
             return Evidence(known=Known.UNKNOWN, fact=Fact.NEW_COPY, words=words, settled_by=settle)
         return self._by_reports(task, instance, reports, times_ms, course)
 
@@ -296,6 +296,16 @@ class KnownCopies:
         if self._should_be_measured(task, instance):
             return False
         return any(until_ms <= report.at_ms for report in reports if not report.at_most)
+
+    def _rates_to_give(self, task: int, instance: int) -> Iterator[str]:
+        """Yield the options that would tell how fast a new copy catches up: those that are not given yet."""
+        rates = self.snapshot.rates
+        if not self.snapshot.state.group.tasks[task].end_offset_known:
+            yield "--metrics with end offsets"
+        if rates.restore_per_instance is None and instance not in rates.restore_of:
+            yield "--restore-rate"
+        if not _bounds_written(rates, task):
+            yield "--set produce.rate"
 
     def is_assigned(self, task: int, instance: int) -> bool:
         """Tell whether a copy is assigned to an instance after the newest decision."""

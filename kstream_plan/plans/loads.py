@@ -153,7 +153,12 @@ def relief_ms(plan: Plan) -> int | None:
 def without_owner(plan: Plan) -> int:
     """Return how many tasks are unassigned when the plan ends: it ended while they were handed over."""
     absent = len(plan.rounds[-1].not_configured) if plan.rounds else 0
-    return len(plan.group.tasks) - absent - sum(len(roles.active) for roles in plan.final)
+    return len(plan.group.tasks) - absent - len(set().union(*(roles.active for roles in plan.final)))
+
+
+def lacks_end_offsets(plan: Plan) -> bool:
+    """Return whether it is unknown how many records some stateful task has."""
+    return not all(plan.group.tasks[task].end_offset_known for task in plan.group.stateful)
 
 
 def tells_connectors(plan: Plan) -> bool:

@@ -13,7 +13,7 @@ from kstream_plan.model import Note
 from kstream_plan.model.note import Remarks, count, name_list, span_to
 from kstream_plan.model.target_refusals import NO_FILE, REFUSALS
 from kstream_plan.model.times import duration
-from kstream_plan.plans.loads import tasks_of_connectors, tells_connectors
+from kstream_plan.plans.loads import lacks_end_offsets, tasks_of_connectors, tells_connectors
 from kstream_plan.plans.note_codes import (
     COLD_STARTS,
     CONNECTOR_UNEVEN,
@@ -77,7 +77,7 @@ def _next(plan: Plan) -> Iterator[Note]:
         yield Note("other-settings", f"kstream-plan compare SNAPSHOT{change} --vary max.warmup.replicas={values}")
     elif plan.design == "streams" and (change := change_option(plan)) is not None:
         command = f"simulate-scaleout SNAPSHOT{change}" if change else "assign SNAPSHOT"
-        if plan.rates[0] is None:
+        if plan.rates[0] is None and not lacks_end_offsets(plan):  # else a rate alone tells nothing
             yield Note("with-rate", f"kstream-plan {command} --restore-rate 5000/s")
         else:
             yield Note("what-it-means", "kstream-plan help streams-groups")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -30,6 +30,10 @@ class Status(StrEnum):
     WAIVED = "waived"
     NOT_APPLICABLE = "not-applicable"
     PASSED = "passed"
+
+
+#: Tasks are unassigned when the plan begins.
+PAUSED_BEFORE = "paused-before"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +138,17 @@ class Finding:
         return high / low if low else float(high + 1)
 
 
+def _paused_before(plan: Plan) -> Iterator[Note]:
+    """Yield that tasks are unassigned when a plan begins, if any are."""
+    if idle := plan.pauses.rounds.idle():
+        task_ids = tuple(str(plan.group.tasks[task].task_id) for task in sorted(idle))
+        verb = "task pauses" if len(idle) == 1 else "tasks pause"
+        message = (
+            f"{len(idle):,} {verb} when the plan begins, since when is unknown: limits of pauses count from then on"
+        )
+        yield Note(PAUSED_BEFORE, message, task_ids)
+
+
 @dataclass(frozen=True, slots=True)
 class CheckedPlan:
     """One plan with its findings, worst first, then those that do not apply and that passed, in the order of the rules.
@@ -198,6 +213,7 @@ class CheckedPlan:
         if COPIES_TOGETHER in notes:
             message = "rack.aware.assignment.tags does not keep all copies apart"
             caveats.append(Note(COPIES_TOGETHER, message, notes[COPIES_TOGETHER].subjects))
+        caveats += _paused_before(self.plan)
         if HELD_BY_SEVERAL in notes:
             shared_work = notes[HELD_BY_SEVERAL].subjects
             total = f"{len(self.plan.group.tasks):,} connectors and tasks"

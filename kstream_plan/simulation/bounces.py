@@ -390,8 +390,8 @@ def bounce(
     """
     group = snapshot.state.group
     if len(group.instances) == 1:
-        fix = "its tasks pause until it is back, which kstream-plan simulate shows"
-        raise ScenarioError("there is one instance only, so its tasks cannot move", where=group.application_id, fix=fix)
+        message = "there is one instance only, so its tasks cannot move, and pause until it is back"
+        raise ScenarioError(message, fix="add an instance first, or simulate the restart with a scenario")
     process_ids = _process_ids(group, instances)
     moment = asked_moment(snapshot, options, process_ids) if process_ids else None
     probes, ways, left_out = _probes_of_a_surge(snapshot), ways_of(snapshot, restart_ms), list[tuple[Way, int]]()

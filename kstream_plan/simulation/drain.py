@@ -18,7 +18,7 @@ from kstream_plan.model.times import format_time
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.planner.ranges import VariantRun, noticed_otherwise
-from kstream_plan.planner.restores import NOTABLE_MS
+from kstream_plan.planner.restores import NOTABLE_MS, OF_UPPER_ENDS
 from kstream_plan.plans import HandOver, MemberLeft, Place, Plan, Promote
 from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, UnprovenStart
 from kstream_plan.plans.note_codes import LEFT_OVER_CLEANUP
@@ -53,7 +53,7 @@ class DrainedTask(NamedTuple):
     """What becomes of a task that a stopped instance ran.
 
     ``destination`` is the process id of the instance that starts it first; ``pause_ms`` how long it is paused, with the
-    ``restores_ms`` of a cold start if known: else ``pause_is`` a floor. ``restore_records`` is ``None`` if the end
+    ``restores_ms`` before it runs if known: else ``pause_is`` a floor. ``restore_records`` is ``None`` if the end
     offset is not known; ``restore_is`` is a floor where only a lower bound of
     that copy's lag is. ``copy_there``: what its instance has of it just before: no copy, left-over state, or a copy
     that it was assigned.
@@ -535,7 +535,15 @@ def _at_once(
     }
     all_measured = snapshot.coverage is not None and not snapshot.coverage.joined
     seen_task_ids = {task.task_id for task in now}
-    of_starts = doubts_of(snapshot, tuple(unproven.values()))
+    timed = {(start.task_id, start.at_ms) for start in result.restoring_starts if start.restores_ms is not None}
+    of_starts = doubts_of(
+        snapshot,
+        [
+            start
+            for start in unproven.values()
+            if start.evidence.fact is not Fact.WITHIN_LIMIT or (start.task_id, start.at_ms) not in timed
+        ],
+    )
     codes = {doubt.code for doubt in of_starts}
     of_moment = (note for note in moment.doubts if note.code not in codes)
     return DrainNow(
@@ -615,8 +623,9 @@ def _warm_seats(snapshot: Snapshot, now: Sequence[DrainedTask]) -> list[tuple[in
 
 
 def _restoring(plan: Plan) -> Iterator[Note]:
-    """Yield why tasks are not called warm that count as caught up, and restore before they run."""
-    return (note for note in plan.warnings if note.code == RESTORES_WITHIN_LIMIT)
+    """Yield why tasks are not called warm that count as caught up, and restore before they run: pauses include that."""
+    notes = (note for note in plan.warnings if note.code == RESTORES_WITHIN_LIMIT)
+    return (note._replace(message=note.message.removesuffix(OF_UPPER_ENDS)) for note in notes)
 
 
 def _drained_tasks(
@@ -633,21 +642,26 @@ def _drained_tasks(
         if isinstance(step, HandOver | Promote) and step.task_id in task_ids and step.to.process_id not in stopped_ids
     }
     index, first_ms = snapshot.state.group.instance_index, _first_copies(plan, task_ids)
-    restoring_ms = cold_restoring_ms(
+    cold_ms = cold_restoring_ms(
         [start for start, _, _ in starts.values()], lambda process_id: snapshot.rates.restore_rate(index[process_id])
     )
+    warm_ms = {(start.task_id, start.at_ms): start.restores_ms for start in plan.restoring_starts}
+    restoring_ms = {
+        task_id: warm_ms.get((task_id, at_ms), 0) if start.caught_up else cold_ms.get(task_id)
+        for task_id, (start, at_ms, _) in starts.items()
+    }
     return tuple(
         DrainedTask(
             task_id=task_id,
             stateful=plan.group.tasks[plan.group.task_index[task_id]].stateful,
             destination=start.to.process_id,
-            pause_ms=at_ms - stopped_at_ms + restoring_ms.get(task_id, 0),
-            pause_is="estimate" if start.caught_up or task_id in restoring_ms else "floor",
+            pause_ms=at_ms - stopped_at_ms + (restoring_ms[task_id] or 0),
+            pause_is="floor" if restoring_ms[task_id] is None else "estimate",
             caught_up=start.caught_up,
             restore_records=start.restore_records,
             restore_is="floor" if _restores_more(snapshot, start) else "estimate",
             copy_there=_copy_there(plan, snapshot, start, round_ms, first_ms.get((task_id, start.to.process_id))),
-            restores_ms=restoring_ms.get(task_id, 0),
+            restores_ms=restoring_ms[task_id] or 0,
         )
         for task_id, (start, at_ms, round_ms) in sorted(starts.items(), key=lambda item: item[0].sort_key)
     )

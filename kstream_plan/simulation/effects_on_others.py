@@ -16,7 +16,8 @@ class Aftermath(NamedTuple):
 
     ``noticed_ms`` is how long the group takes to notice that they have gone, the last of them; ``None``: the simulation
     does not tell. Of the other tasks, ``others_cold`` start from a copy that is not caught up, ``others_paused`` pause,
-    the longest of them for ``others_longest_ms`` in all: a floor if it is unknown how long cold starts restore.
+    the longest of them for ``others_longest_ms`` in all, with what those restore that count as caught up: a floor if it
+    is unknown how long that takes, or what cold starts restore.
     ``rebalances`` and ``duration_ms`` count from when they stop.
     In the end the ``instances`` that are left run ``least`` to ``most`` tasks each, stateful ones if there are any;
     ``without_standby`` is how many stateful tasks have none, before and in the end. ``left_alone`` have one copy
@@ -52,13 +53,17 @@ def aftermath(plan: Plan, stopped_ids: Collection[str], from_ms: int = 0) -> Aft
             elif isinstance(step, HandOver | Promote) and not step.caught_up and step.task_id not in own_tasks:
                 cold.add(step.task_id)
     pauses_ms = {task: length_ms for task, length_ms in _paused_from(plan, from_ms).items() if task not in own_tasks}
+    restoring = [start for start in plan.restoring_starts if start.at_ms >= from_ms and start.task_id not in own_tasks]
+    for start in restoring:
+        pauses_ms[start.task_id] = pauses_ms.get(start.task_id, 0) + (start.restores_ms or 0)
+    is_floor = (plan.pauses_are_least and cold) or any(start.restores_ms is None for start in restoring)
     loads = [load for process_id, load in at_the_end(plan) if process_id not in stopped_ids]
     return Aftermath(
         noticed_ms=max(noticed_ms.values()) if noticed_ms.keys() >= set(stopped_ids) else None,
         others_cold=len(cold),
         others_paused=len(pauses_ms),
         others_longest_ms=max(pauses_ms.values(), default=0),
-        others_longest_is="floor" if plan.pauses_are_least and cold else "estimate",
+        others_longest_is="floor" if is_floor else "estimate",
         rebalances=sum(rnd.at_ms >= from_ms for rnd in plan.rounds),
         duration_ms=max(plan.summary.duration_ms - from_ms, 0),
         busiest=busiest(plan, from_ms),

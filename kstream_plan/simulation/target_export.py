@@ -561,7 +561,7 @@ def _reasons_of_slots(
     group: Group, slots: Sequence[Slot], unnamed: Sequence[str], request: ExportRequest, advice: str
 ) -> Iterator[str]:
     if unnamed:
-        yield f"--by {request.match_by} does not name {', '.join(unnamed)}: give {advice}"
+        yield f"--by {request.match_by} does not name {', '.join(unnamed)}{_lack(request.match_by)}: give {advice}"
     matches = [slot.match for slot in slots if slot.match != "new"]
     duplicates = sorted({match for match in matches if matches.count(match) > 1})
     if duplicates:
@@ -573,6 +573,13 @@ def _reasons_of_slots(
     named_topology_tasks = [str(task.task_id) for task in group.tasks if "__" in str(task.task_id)]
     if named_topology_tasks:
         yield f"tasks of named topologies, as {named_topology_tasks[0]}, cannot be written"
+
+
+def _lack(match_by: str) -> str:
+    """Return what instances lack that a way to match does not name."""
+    lacks = {"host": "HOST:PORT (application.server)", "static": "group.instance.id of a thread"}
+    lack = f"client tag {match_by[4:]}" if match_by.startswith("tag:") else lacks.get(match_by)
+    return "" if lack is None else f", for want of a known {lack}"
 
 
 def _match(instance: Instance, match_by: str, *, is_new: bool) -> str | None:

@@ -573,3 +573,12 @@ def test_threads_of_the_settings_that_are_not_planned_stand_beside_what_is_kept(
     assert run(["check", "x.json", "--streams-config", "app.properties", *TODAY]) == 0
     page = " ".join(capsys.readouterr().out.replace("│", "").split())
     assert "would change nothing (num.stream.threads is not planned: instances have other threads now)" in page
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_a_snapshot_is_as_old_as_at_the_time_that_is_given(capsys: pytest.CaptureFixture[str]) -> None:
+    before = str(captured_scenarios.captured.REAL / "scale-out" / "before.json")
+    for moment in (["--as-of", "2026-11-21T13:05:00Z"], ["--set", "now=2026-11-21T13:05:00Z"]):
+        run(["check", before, *moment])
+        assert "4m21s old" in capsys.readouterr().out

@@ -188,6 +188,7 @@ def test_debug_shows_the_traceback_of_an_expected_error(reads: Any, capsys: pyte
         (["schema", "house"], "'house' is not one of plan, "),
         (["check", "x", "--output", "xml"], "Fix: see kstream-plan check --help\n"),
         (["fly"], "error: no such command 'fly'. Fix: see kstream-plan --help"),
+        (["foo"], "error: no such command 'foo'. Fix: see kstream-plan --help"),
     ],
 )
 def test_usage_errors_are_exit_code_2_before_anything_is_read(

@@ -233,6 +233,7 @@ def test_no_comment_of_a_page_is_shown() -> None:
     ("words", "near"),
     [
         ("nonsense", "help lists the pages by question"),
+        ("doubts", "help lists the pages by question"),
         ("rebalnce", "kstream-plan help rebalance, or "),
         ("session.timeout.mss", "kstream-plan help session.timeout.ms, or "),
         ("--restore-rat", "kstream-plan help restore-rate, or "),

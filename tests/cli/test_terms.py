@@ -48,6 +48,20 @@ def test_every_label_on_a_page_is_explained() -> None:
     assert {(file, word) for file, word in words if word not in PLAIN and definition(word) is None} == set()
 
 
+@pytest.mark.parametrize(
+    ("word", "meaning"),
+    [
+        ("pace", "of a target file: how many copies"),
+        ("produce rate", "records a second that are written"),
+        ("longest single pause", "of a task, until it runs, restores included: the first"),
+        ("outcome", "in `fleet`: whether"),
+        ("provably", "by what was reported"),
+    ],
+)
+def test_a_word_has_the_meaning_of_its_own(word: str, meaning: str) -> None:
+    assert (definition(word) or "").startswith(f"**{word}**: {meaning}")
+
+
 def test_a_word_in_other_letters_and_what_no_page_explains() -> None:
     assert definition("  Cold   START ") == definition("cold start")
     assert definition("xyzzy") is definition("") is definition("term") is None

@@ -95,7 +95,7 @@ def test_nothing_is_warned_of_a_release_that_is_modelled(release: str | None) ->
 )
 def test_another_one_is_warned_of(release: str, words: str) -> None:
     [message] = _warned(streams_version=release)
-    assert message == f"plans go by what Kafka 2.6 to 4.4 decide; {words}"
+    assert message == f"Plans go by what Kafka 2.6 to 4.4 decide; {words}"
 
 
 def test_racks_of_partitions_in_3_6_are_warned_of() -> None:
@@ -136,6 +136,16 @@ def test_before_3_0_members_are_missed_after_10s(release: str, config: dict[str,
     assert later.config.session_timeout_ms == (config.get("session_timeout_ms") or 45_000)
     set_by_hand = GivenSettings({"session_timeout_ms": 20_000}, release=release).apply(later, StreamsConfigFile({}))
     assert set_by_hand.config.session_timeout_ms == 20_000
+
+
+def test_what_a_release_has_by_default_is_not_called_given() -> None:
+    read = replace(one_standby.snapshot(), session_by_default=True)
+    released = GivenSettings({"num_standby_replicas": 2}, release="2.8.0").apply(read, StreamsConfigFile({}))
+    message = next(note.message for note in released.assumptions if note.code == "settings-given")
+    given, _, defaults = message.partition("Defaults of the given release: ")
+    assert "num.standby.replicas=2" in given
+    assert "session.timeout.ms" not in given
+    assert defaults.startswith("session.timeout.ms=10s instead of 45s. ")
 
 
 class TestTemporaryStandbys:

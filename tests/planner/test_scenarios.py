@@ -255,6 +255,7 @@ BAD = [
         "{crash: i1}, {at: 1s, return: i1}, {at: 2s, threads: @{instance: i1, count: 3}}",
         "'i1' is not a member again at 2s. Fix: change its threads once it is a member again, 10s after it stopped",
     ),
+    ("{at: 205h31m35.4s, leave: @[i1, i2, i3]}", "no instance is left at 8d14h. Fix: let one of them stay"),
     ("{at: 1s, leave: @[i1, i2, i3]}", "no instance is left at 1s. Fix: let one of them stay, or another one run"),
     ("{at: 5m, crash: @[i1, i2, i3]}", "no instance is left at 5m10s. Fix: let one of them stay, or another one run"),
     ("{leave: @i9}", "there is no instance 'i9'"),

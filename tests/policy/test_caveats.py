@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.model import Note, TaskId
+from kstream_plan.model import Holding, Holdings, Note, TaskId
 from kstream_plan.model.answer import Answer
 from kstream_plan.plans import Plan
 from kstream_plan.policy.findings import (
@@ -25,7 +25,9 @@ from kstream_plan.policy.findings import (
 )
 from kstream_plan.policy.limits import Level, Limit, Policy, Waiver
 from kstream_plan.policy.rules import RULES, Kind, Offence
-from tests.helpers import plan_cases
+from kstream_plan.render.pages.plan import plan_page
+from kstream_plan.simulation.one_plan import plan_checked
+from tests.helpers import captured_scenarios, plan_cases
 
 NOW = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
 TASKS = tuple(f"0_{number}" for number in range(1_200))
@@ -252,3 +254,18 @@ def test_a_tally_keeps_what_its_check_says() -> None:
 
 def test_a_standard_without_guards_has_none() -> None:
     assert dict(Standard(Policy(), NOW).guards) == {}
+
+
+def test_tasks_that_are_unassigned_at_first_are_said_beside_rules_that_are_kept() -> None:
+    snapshot = captured_scenarios.before("scale-out")
+    group, (first, *others) = snapshot.state.group, snapshot.state.holdings
+    kept = tuple(task for task in first.active if group.tasks[task].stateful)
+    holdings = Holdings.of(group, [Holding(active=kept, standby=first.standby, warmup=first.warmup), *others])
+    unassigned = len(first.active) - len(kept)
+    result = plan_checked(replace(snapshot, state=replace(snapshot.state, holdings=holdings)))
+    caveat = next(caveat for caveat in checked(result).caveats if caveat.code == "paused-before")
+    assert caveat.message.startswith(f"{unassigned} task pauses when the plan begins, since when is unknown")
+    assert len(caveat.subjects) == unassigned
+    pause = next(fact.value for fact in plan_page(result).facts if fact.key == "pause")
+    assert pause == f"none from then on; {unassigned} task paused before, since when is unknown"
+    assert "paused-before" not in {caveat.code for caveat in checked(plan_checked(snapshot)).caveats}

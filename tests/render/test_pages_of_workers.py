@@ -24,7 +24,7 @@ from kstream_plan.render.text.names import Names
 from kstream_plan.simulation.drain_workers import drain_workers
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.simulate import simulate
-from tests.helpers.connect_rows import even, snapshot, worker
+from tests.helpers.connect_rows import even, row, snapshot, worker
 
 EVENTS: dict[str, tuple[Event, ...]] = {
     "joins": (Join(at_ms=0, instances=(worker("w9"),)),),
@@ -53,6 +53,17 @@ def test_no_page_of_a_connect_group_is_about_state(name: str) -> None:
         assert not _OF_STATE.findall(text.replace("RESTORE", "")), text
     assert "15 connectors and tasks" in table(result, width=160)
     assert drain_workers(snapshot(even(3)), ["w1"]).plan.is_of_workers
+
+
+def test_work_that_two_workers_run_does_not_hide_work_that_no_worker_runs() -> None:
+    held = {"w0": {"a": (-1, 0, 1)}, "w1": {"b": (-1, 0, 1), "a": (0,)}}
+    duplicated = plan_page(plan_checked(snapshot(row({"a": 2, "b": 2}, held))))
+    assert "unassigned" not in " ".join(duplicated.sentences)
+    missing = plan_page(plan_checked(snapshot(row({"a": 3, "b": 2}, held))))
+    assert "1 of 7 connectors and tasks is unassigned, and pauses, when the plan begins." in missing.sentences[0]
+    rounds = missing.tables[0]
+    assert rounds.rows[0].cells[-1].items == ("2",)
+    assert "at most 1 at once" in rounds.note
 
 
 def test_the_summary_of_a_plan_of_workers() -> None:

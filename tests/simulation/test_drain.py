@@ -583,3 +583,21 @@ def test_what_a_task_restores_where_it_moves_again_is_not_told_of_its_first_star
     page = page_of(drained)
     assert page.sentences[0] == "1 task starts warm, and restores state when moved again."
     assert not page.tables
+
+
+def test_pauses_have_what_tasks_restore_that_count_as_caught_up() -> None:
+    snapshot = captured_scenarios.before("scale-out", 100.0)
+    config = replace(snapshot.config, acceptable_recovery_lag=10_000)
+    drained = drain(replace(snapshot, config=config), ["i3"])
+    lasts_ms = {(start.task_id, start.at_ms): start.restores_ms for start in drained.plan.restoring_starts}
+    assert lasts_ms, "the whole changelog is within the limit, and restored before the task runs"
+    for task in drained.now:
+        if task.restore_records:
+            assert task.restores_ms >= task.restore_records * 10
+            assert task.pause_ms - task.restores_ms == captured_scenarios.SESSION_TIMEOUT_MS
+    assert drained.follows.others_longest_ms >= max(ms or 0 for ms in lasts_ms.values())
+    text = " ".join(to_table(drained).replace("│", "").split())
+    assert "until it starts" in text
+    assert "how long they restore" not in text
+    assert "only the upper ends" not in text
+    assert "--restore-rate" not in text

@@ -242,7 +242,7 @@ def test_why_the_way_back_is_not_simulated_is_said(kind):
     ("changes", "reasons"),
     [
         ({"match_by": "static"}, ["--by static does not name"]),
-        ({"match_by": "host"}, ["--by host does not name"]),
+        ({"match_by": "host"}, ["for want of a known HOST:PORT (application.server): give"]),
         ({"match_by": "process"}, ["--by process does not name"]),
         ({"expires_in_ms": 60_000}, ["--set expires.in=1m is below 2m"]),
         (

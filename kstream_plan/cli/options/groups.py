@@ -53,8 +53,9 @@ class Reading(Options, panel=INPUT):
 
     @property
     def clock(self) -> datetime:
-        """What counts as now for the age of snapshots and for waivers."""
-        return datetime.now(UTC) if self.now is None else EPOCH + timedelta(milliseconds=self.now)
+        """What counts as now for the age of snapshots and for waivers: a time that is given, else the clock."""
+        given_ms = self.as_of_ms if self.now is None else self.now
+        return datetime.now(UTC) if given_ms is None else EPOCH + timedelta(milliseconds=given_ms)
 
     @property
     def as_of_ms(self) -> int | None:

@@ -281,7 +281,9 @@ def _pause_fact(comparison: Comparison, names: Names) -> Fact:
     open_end = f"{_nouns(comparison, orphans)} still pause{'s' * (orphans == 1)} {last}" if orphans else ""
     tone: Tone = "unknown" if least or orphans else "plain"
     if not totals.pause_ms:
-        return Fact("pause", label, f"not over: {open_end}" if open_end else ("unknown" if least else "none"), tone)
+        earlier = f"{_nouns(comparison, totals.started_tasks)} paused before, for an unknown time"
+        none = f"none from then on; {earlier}" if totals.started_tasks and comparison.is_history else "none"
+        return Fact("pause", label, f"not over: {open_end}" if open_end else ("unknown" if least else none), tone)
     bound = "at least " if least else "about " if totals.pause_is == "estimate" else ""
     whole = f"{bound}{duration(totals.pause_ms)} summed over all {'of them' if comparison.of_workers else 'tasks'}"
     origin = "by the times in the history" if comparison.is_history else "estimated, not measured"

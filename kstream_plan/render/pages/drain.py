@@ -178,13 +178,13 @@ def _effects_on_others(drain: Drain) -> Iterator[Fact]:
     follows = drain.follows
     if not follows.others_paused:
         return
-    bound = "at least" if follows.others_longest_is == "floor" else "at most"
+    bound = "at least" if follows.others_longest_is == "floor" else "about"
     cold = f"; {follows.others_cold:,} of them start cold" if follows.others_cold else ""
     tone: Tone = "bad" if follows.others_cold else "plain"
     is_longer = bool(drain.now) and follows.others_longest_ms > max(task.pause_ms for task in drain.now)
     total = f" in total, over {count(follows.rebalances, 'rebalance')}" if is_longer else " in total"
     verb = count(follows.others_paused, "of their tasks pauses", "of their tasks pause")
-    longest = f"each {bound} {duration(follows.others_longest_ms)}{total}"
+    longest = f"the longest {bound} {duration(follows.others_longest_ms)}{total}"
     yield Fact(
         "others", "Other instances", f"{verb} too, where they move or wait for a rebalance, {longest}{cold}", tone
     )

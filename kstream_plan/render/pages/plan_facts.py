@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan, Trigger
+from kstream_plan.plans.loads import lacks_end_offsets
 from kstream_plan.plans.longest_pause import longest_pause, pause_parts
 from kstream_plan.plans.rebalance_events import RebalanceEvent
 from kstream_plan.plans.simulated import more_may_follow
@@ -172,6 +173,9 @@ def pause_fact(view: PlanView) -> Fact:
     most_ms = pause.most_ms or max(view.figure("max_paused_task_ms").most, pause.ms)
     if pause.task_id is None or not pause.ms:
         lasts = f"{f'none, or up to {duration(most_ms)}' if most_ms else 'none'}{unknown}"
+        if idle := len(plan.pauses.rounds.idle()):
+            lasts += f" from then on; {count(idle, 'task')} paused before, since when is unknown"
+            unknown = " before"
     else:
         parts = f" in {count(pause.times, 'pause')}{' together' * (pause.times > 1)}"
         parts = f": {pause_parts(pause.starts_ms, pause.restores_ms, pause.times)}" if pause.restores_ms else parts
@@ -179,7 +183,9 @@ def pause_fact(view: PlanView) -> Fact:
         lasts += f"{pause_text(pause.ms, pause.least_ms, most_ms, is_open=is_open)}{parts}{unknown}"
     if is_open:
         rate = plan.rates.restore
-        tells = " (--restore-rate would tell)" if rate is None or rate.at_least else ""
+        options = ["--metrics with end offsets"] * lacks_end_offsets(plan)
+        options += ["--restore-rate"] * (rate is None or bool(rate.at_least))
+        tells = f" ({' and '.join(options)} would tell)" if options else ""
         lasts += f"; a task that starts cold then restores for an unknown time{tells}"
     return Fact("pause", label, lasts, "unknown" if is_open or unknown else "plain")
 

@@ -46,8 +46,9 @@ def rounds_table(view: PlanView) -> Table:
     wide = {"Stateless": _WIDE, "To restore": _WIDE}
     columns = columns_of(">#", ">Time", "Rebalance", *move_heads, *pause_heads, wide=wide)
     at_once = view.figure("paused_tasks_at_once").most
-    is_more = not of_workers and max(pauses.values()) > at_once
-    note = "" if of_workers else _legend(view, f", at most {at_once:,} at once" if is_more else "")
+    most_at_once = f", at most {at_once:,} at once" if max(pauses.values()) > at_once else ""
+    legend_of_workers = f"Unassigned: connectors and tasks that pause for a while before the next row{most_at_once}."
+    note = legend_of_workers * bool(most_at_once) if of_workers else _legend(view, most_at_once)
     table = Table("Rounds", columns, tuple(rows), note)
     if of_workers:
         return table.leave_out(copies, "Stateless", "To restore")

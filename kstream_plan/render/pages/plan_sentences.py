@@ -80,7 +80,7 @@ def _tasks_at_first(view: PlanView) -> Iterator[str]:
     """Yield how many tasks are unassigned when the plan begins, and that later news was not seen."""
     plan = view.plan
     tasks = len(plan.group.tasks)
-    orphans = tasks - sum(len(roles.active) for roles in plan.initial)
+    orphans = tasks - len(set().union(*(roles.active for roles in plan.initial)))
     if orphans:
         noun = "connectors and tasks" if plan.is_of_workers else "tasks"
         verbs = "is unassigned, and pauses," if orphans == 1 else "are unassigned, and pause,"

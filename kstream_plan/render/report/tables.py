@@ -68,8 +68,8 @@ def _span(courses: Sequence[InstanceCourse], at_ms: int) -> str:
 
 
 def _pauses(axis: Timeline, begins_ms: Sequence[int]) -> Iterator[str]:
-    """Yield the most that are paused at once from each event to the next."""
-    for begin_ms, end_ms in pairwise([*begins_ms, axis.to_ms]):
+    """Yield the most that are paused at once from each event to the next; before the first one is part of it."""
+    for begin_ms, end_ms in pairwise([axis.from_ms, *begins_ms[1:], axis.to_ms]):
         later = (level.number for level in axis.still if begin_ms <= level.at_ms < end_ms)
         yield f"{max(level_at(axis.still, begin_ms), *later, 0):,}"
 

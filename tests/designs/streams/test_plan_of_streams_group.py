@@ -358,3 +358,16 @@ def test_several_that_join_do_so_at_the_same_moment_and_that_is_said(number: int
     """Seen: 17.3s for 10.1s at most, where two processes that were started together joined 6s apart."""
     result = play(snapshot(stable("k43", 14)), Join(at_ms=0, instances=joining("new-1", "new-2")[:number]))
     assert ("join-together" in {note.code for note in result.assumptions}) == answer
+
+
+@pytest.mark.parametrize(
+    ("known", "told"),
+    [(True, "(--restore-rate would tell)"), (False, "(--metrics with end offsets and --restore-rate would tell)")],
+)
+def test_a_restore_rate_alone_does_not_tell_where_end_offsets_are_unknown(known: bool, told: str) -> None:
+    tasks = [f"0_{number}" for number in range(6)]
+    seats = {name: [{"consumer_id": f"m-{name}", "active": tasks[place::2]}] for place, name in enumerate("ab")}
+    group = row("4.3", seats, {"0": (6, True, 1_000)})
+    if not known:
+        group["tasks"] = [{"task_id": task["task_id"], "stateful": True} for task in group["tasks"]]
+    assert told in _facts(play(snapshot(group), Join(at_ms=0, instances=joining("p9"))))["pause"]

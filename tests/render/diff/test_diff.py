@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from rich.cells import cell_len
 
 from kstream_plan.comparison.changes import Comparison, TaskClass
 from kstream_plan.comparison.diff import compare
+from kstream_plan.comparison.history_course import history_course
 from kstream_plan.comparison.sides import plan_course, plan_side, snapshot_side
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.documents.scenario_file import read_scenario
@@ -23,7 +25,8 @@ from kstream_plan.render.page import Page, Table
 from kstream_plan.render.pages.diff import diff_page, diffs_page
 from kstream_plan.render.terminal import to_terminal
 from kstream_plan.simulation.simulate import simulate
-from tests.helpers import captured_scenarios, diff_cases
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers import captured, captured_scenarios, diff_cases
 from tests.helpers.goldens import assert_golden
 from tests.helpers.schemas import validator
 from tests.helpers.strategies import two_snapshots
@@ -246,3 +249,15 @@ def test_many_moves_share_rows_and_cold_starts_are_always_named() -> None:
     assert not any(row.cells[-1].short for row in whole.rows)
     crash = table(diff_page(diff_cases.case("crash")), "Tasks")
     assert not any(row.cells[-1].short for row in crash.rows if row.tone == "bad")
+
+
+def test_how_long_tasks_paused_that_were_unassigned_before_a_comparison_is_unknown() -> None:
+    rows = captured.rows("scale-out", "inputs")
+    sides = [snapshot_side(snapshot_from_row(row, "scale-out", lags_as_reported=True)) for row in rows]
+    for pair in pairwise(sides):
+        comparison = compare(*pair, history_course(pair))
+        started, pause = comparison.totals.started_tasks, fact(diff_page(comparison), "pause")
+        if started and pause.startswith("none"):
+            assert pause == f"none from then on; {started} tasks paused before, for an unknown time"
+            return
+    pytest.fail("no such pair")

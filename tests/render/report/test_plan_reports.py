@@ -30,6 +30,7 @@ from kstream_plan.plans.simulated import Simulation
 from kstream_plan.plans.timeline import LoadAt, timeline
 from kstream_plan.render.report.figure import load_figure, timeline_figure
 from kstream_plan.render.report.reports import plan_svg, plans_html
+from kstream_plan.render.report.tables import timeline_table
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import duration
 from kstream_plan.simulation.drain import drain
@@ -139,6 +140,23 @@ def test_a_word_without_room_goes_on_the_one_that_covers_its_place() -> None:
     item = simulate(connect(even(3)), Scenario(events=tuple(happens))).plan
     marks = timeline_figure(item, events(item), timeline(item), Names(item.group)).marks
     assert [mark.text for mark in marks] == [*["leave, return", ""] * 3, "delay end"]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        *(partial(plan_cases.case, name) for name in ("scale-out", "crash", "settled")),
+        lambda: drain(plan_cases.snapshot("scale-out"), ["i1"]).plan,
+        lambda: simulation_cases.case(simulation_cases.NAMES[0]).plan,
+    ],
+)
+def test_the_picture_and_its_table_have_as_many_paused_at_once(case: Callable[[], Plan]) -> None:
+    item = case()
+    axis = timeline(item)
+    most = max(level.number for level in axis.still)
+    rows = timeline_table(item, events(item), axis, Names(item.group)).rows
+    paused = [row for row in rows if row.cells[0].text.startswith("paused")]
+    assert max((int(cell.text) for row in paused for cell in row.cells[1:]), default=0) == most
 
 
 def test_a_stop_that_is_noticed_later_is_marked_twice() -> None:
