@@ -23,7 +23,7 @@ from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import CheckedPlan, Standard
 from kstream_plan.snapshots.files.content import fetched, standard_input
-from kstream_plan.snapshots.files.selection import Selection
+from kstream_plan.snapshots.files.newest_rows import Selection
 from kstream_plan.snapshots.files.sources import STDIN, check_paths
 
 #: Options that say how snapshots are read and planned; a saved plan is checked as it is.

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from kstream_plan.cli.options.running import Spark
-from kstream_plan.snapshots.files.content import keep_fetched
+from kstream_plan.snapshots.files.content import keep_fetched, temporary_folder
 from kstream_plan.snapshots.files.sources import STDIN, local_path
-from kstream_plan.snapshots.files.temporary import temporary_folder
 
 
 @contextmanager

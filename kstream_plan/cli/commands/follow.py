@@ -42,7 +42,7 @@ from kstream_plan.render.answers import to_json
 from kstream_plan.render.pages.follow import follow_message, follow_page
 from kstream_plan.render.pages.happened import happened_page
 from kstream_plan.render.terminal import to_terminal
-from kstream_plan.snapshots.files.selection import Selection
+from kstream_plan.snapshots.files.newest_rows import Selection
 from kstream_plan.snapshots.rows.fields import printable
 
 if TYPE_CHECKING:

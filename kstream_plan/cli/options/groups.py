@@ -12,13 +12,12 @@ from typing import Annotated, Any
 import typer
 
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.parameters import Options
+from kstream_plan.cli.options.parameters import Options, fixable
 from kstream_plan.cli.options.running import Limited, Spark
 from kstream_plan.cli.options.settings import Settings
-from kstream_plan.cli.options.values import fixable
 from kstream_plan.cli.panels import INPUT, PLANNING
 from kstream_plan.designs import DESIGNS
-from kstream_plan.documents.given_design import GivenDesign, parse_design
+from kstream_plan.documents.given_settings import GivenDesign, parse_design
 from kstream_plan.documents.target_file import target_content
 from kstream_plan.model.times import EPOCH
 from kstream_plan.planner.options import PlanOptions

@@ -6,8 +6,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from kstream_plan.cli.options.parameters import Options
-from kstream_plan.cli.options.values import KeyValue
+from kstream_plan.cli.options.parameters import KeyValue, Options
 from kstream_plan.cli.panels import INPUT
 from kstream_plan.snapshots.files.content import Limits, reading_within
 
