@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kstream_plan.cli.actions.live_group import Generations, LiveGroup, live_group
-from kstream_plan.cli.color import takes_color
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
@@ -22,6 +21,7 @@ from kstream_plan.cli.output import (
     OutputForm,
     check_target,
     page,
+    takes_color,
     warn,
     write_stderr,
     write_stdout,
