@@ -11,9 +11,9 @@ from typing import Annotated
 
 import typer
 
-from kstream_plan.cli.color import AUTO, set_color_mode
 from kstream_plan.cli.command_help import COMMANDS, first_steps
 from kstream_plan.cli.exit_codes import ExitCode
+from kstream_plan.cli.output import AUTO, set_color_mode
 from kstream_plan.cli.panels import USAGE_ERRORS, PanelledCommand, color_option
 from kstream_plan.errors import KstreamPlanError, UsageError
 from kstream_plan.version import __version__, build

@@ -1,4 +1,4 @@
-"""Where text goes: results to stdout, talk to stderr, plans to a file at once or not at all.
+"""Where text goes, and with what colour: results to stdout, talk to stderr, plans to a file at once or not at all.
 
 Of files that are there already only those are replaced that this tool wrote, and of the same sort.
 """
@@ -13,17 +13,46 @@ import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, Any, BinaryIO, NamedTuple
 
-from kstream_plan.cli.color import takes_color
 from kstream_plan.errors import KstreamPlanError, UsageError
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.text.escape import printable, to_encoding
 from kstream_plan.snapshots.files.content import unpacked
+
+#: What ``--color`` takes.
+MODES = AUTO, ALWAYS, NEVER = ("auto", "always", "never")
+
+_mode = AUTO
+
+
+def set_color_mode(mode: str) -> None:
+    """Set what ``--color`` says, for this command line."""
+    global _mode  # noqa: PLW0603 - one command line a process, as for the standard streams themselves
+    _mode = mode
+
+
+def color_mode() -> str:
+    """Return what ``--color`` says."""
+    return _mode
+
+
+def takes_color(stream: IO[str], environment: Mapping[str, str] = os.environ) -> bool:
+    """Return True if text for this stream may have colour.
+
+    An explicit mode wins. Else ``NO_COLOR`` turns colour off and ``FORCE_COLOR`` turns it on, each unless it is empty;
+    without them a terminal has colour unless it is a dumb one.
+    """
+    if _mode != AUTO:
+        return _mode == ALWAYS
+    if environment.get("NO_COLOR"):
+        return False
+    return bool(environment.get("FORCE_COLOR")) or (stream.isatty() and environment.get("TERM") != "dumb")
+
 
 #: How a target file begins, or a ConfigMap with one: groups may follow it.
 _OF_A_TARGET = re.compile(

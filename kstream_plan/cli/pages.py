@@ -10,7 +10,6 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from kstream_plan.cli.options.parameters import Options, OptionWords
-from kstream_plan.cli.options.running import Spark
 from kstream_plan.cli.output import ONE_IN_FULL, OutputForm, Page
 from kstream_plan.cli.output import page as page_shape
 from kstream_plan.documents.own_settings import OF_COMMANDS
@@ -47,7 +46,7 @@ def _names(*groups: type[Options]) -> frozenset[str]:
 def _kept_options(command: str) -> frozenset[str]:
     """Return the options on which the answer of a command depends; none: it plans no snapshot."""
     # all option groups: what shows a saved plan needs none of them
-    from kstream_plan.cli.options.groups import Deciding, Following, Measuring, Reading  # noqa: PLC0415
+    from kstream_plan.cli.options.groups import Deciding, Following, Measuring, Reading, Spark  # noqa: PLC0415
     from kstream_plan.cli.options.settings import Settings  # noqa: PLC0415
     from kstream_plan.cli.options.simulation import NewInstances  # noqa: PLC0415
 

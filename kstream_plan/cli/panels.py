@@ -8,7 +8,6 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from kstream_plan.cli.color import MODES, set_color_mode
 from kstream_plan.cli.command_help import WITHOUT_FILE
 from kstream_plan.cli.options.defaults import (
     option_source,
@@ -18,6 +17,7 @@ from kstream_plan.cli.options.defaults import (
     take_settings,
 )
 from kstream_plan.cli.options.parameters import CommandLine
+from kstream_plan.cli.output import MODES, set_color_mode
 from kstream_plan.documents.option_aliases import ModernWords, modern_words
 from kstream_plan.documents.own_settings import OwnSetting, settings_taken
 from kstream_plan.errors import UsageError

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from kstream_plan.cli.color import takes_color
-from kstream_plan.cli.output import write_stderr
+from kstream_plan.cli.output import takes_color, write_stderr
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.numbers import duration
 

@@ -25,7 +25,7 @@ _SPELLED_ALIKE = re.compile(r" Did you mean| \(Possible options")
 def usage_error(error: Any, arguments: Sequence[str], app: typer.Typer) -> UsageError:
     """Return what Typer says of wrong usage in the form of all other errors.
 
-    Its fix is that of the value (:class:`kstream_plan.cli.options.values.WrongValueError`), else the nearest right
+    Its fix is that of the value (:class:`kstream_plan.cli.options.parameters.WrongValueError`), else the nearest right
     command line, else the command's own help.
     """
     command = error.ctx.command_path if error.ctx else "kstream-plan"

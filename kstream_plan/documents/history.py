@@ -25,7 +25,7 @@ from kstream_plan.model.times import format_time
 from kstream_plan.protocols import gives_up
 from kstream_plan.snapshots.files.content import TooLargeError, read_file, standard_input, unpacked
 from kstream_plan.snapshots.files.kinds import broken_gzip, unzipped_head
-from kstream_plan.snapshots.files.selection import Selection
+from kstream_plan.snapshots.files.newest_rows import Selection
 from kstream_plan.snapshots.files.sources import STDIN, Form, LocalFile, check_paths, form_of
 from kstream_plan.snapshots.leader_log.kinds_of_logs import is_a_log
 from kstream_plan.snapshots.rows.fields import Row, parse_time, printable, shown, time_asked_for

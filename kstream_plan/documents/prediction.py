@@ -12,7 +12,7 @@ from kstream_plan.documents.plan.files import is_plan_file, read_plan_file
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model.times import format_time
 from kstream_plan.plans import Plan, Trigger
-from kstream_plan.snapshots.files.selection import Selection
+from kstream_plan.snapshots.files.newest_rows import Selection
 from kstream_plan.snapshots.files.sources import STDIN
 from kstream_plan.snapshots.rows.fields import Row, parse_time, printable, shown
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row

@@ -23,7 +23,7 @@ from kstream_plan.plans.simulated import Simulation
 from kstream_plan.snapshots import reading
 from kstream_plan.snapshots.files.content import at_hand, fetched, read_file, standard_input
 from kstream_plan.snapshots.files.kinds import HEAD_BYTES
-from kstream_plan.snapshots.files.selection import Selection
+from kstream_plan.snapshots.files.newest_rows import Selection
 from kstream_plan.snapshots.files.sources import STDIN, check_paths, local_path
 from kstream_plan.snapshots.rows.fields import printable, shown
 

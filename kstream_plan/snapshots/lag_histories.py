@@ -9,10 +9,9 @@ from typing import BinaryIO, NamedTuple
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model.note import name_list
 from kstream_plan.model.times import format_time
-from kstream_plan.snapshots.files.content import reading_within
-from kstream_plan.snapshots.files.selection import selection
+from kstream_plan.snapshots.files.content import reading_within, temporary_folder
+from kstream_plan.snapshots.files.newest_rows import selection
 from kstream_plan.snapshots.files.sources import STDIN, check_paths, is_of_another_kind
-from kstream_plan.snapshots.files.temporary import temporary_folder
 from kstream_plan.snapshots.reading import all_inputs, look_into
 from kstream_plan.snapshots.rows.fields import printable, shown
 from kstream_plan.snapshots.rows.lag_course import LagCourse

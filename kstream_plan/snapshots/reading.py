@@ -17,12 +17,10 @@ from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.model.times import format_time
-from kstream_plan.snapshots.files.content import reading_within
+from kstream_plan.snapshots.files.content import reading_within, temporary_folder
 from kstream_plan.snapshots.files.kinds import BrokenFileError
-from kstream_plan.snapshots.files.newest_rows import NewestRow
-from kstream_plan.snapshots.files.selection import Selection, selection
+from kstream_plan.snapshots.files.newest_rows import NewestRow, Selection, selection
 from kstream_plan.snapshots.files.sources import Form, Input, Paths, check_paths, local_input, spool
-from kstream_plan.snapshots.files.temporary import temporary_folder
 from kstream_plan.snapshots.rows.fields import FieldError, Row, parse_time, printable, shown
 from kstream_plan.snapshots.rows.json_text import parse_row, refuse_written
 from kstream_plan.snapshots.rows.measured_rates import INTERVALS_OVER

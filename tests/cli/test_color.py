@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kstream_plan.cli import run
-from kstream_plan.cli.color import ALWAYS, AUTO, MODES, NEVER, set_color_mode, takes_color
+from kstream_plan.cli.output import ALWAYS, AUTO, MODES, NEVER, set_color_mode, takes_color
 from kstream_plan.documents.plan.write import plan_json
 from tests.helpers import plan_cases
 

@@ -17,7 +17,7 @@ import pytest
 
 from kstream_plan import snapshots
 from kstream_plan.cli import run
-from kstream_plan.cli.actions.measure import measured_rows
+from kstream_plan.cli.actions.read import measured_rows
 from kstream_plan.snapshots.metrics.measurements import Measurements, read_measurements
 from kstream_plan.snapshots.metrics.overlay import with_measured_lags
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row

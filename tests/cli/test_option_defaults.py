@@ -18,10 +18,10 @@ from typer.main import get_command
 
 from kstream_plan.cli import run
 from kstream_plan.cli.application import application
-from kstream_plan.cli.color import AUTO, set_color_mode
 from kstream_plan.cli.command_help import COMMANDS, WITHOUT_FILE
 from kstream_plan.cli.options.defaults import option_keys, option_variables
 from kstream_plan.cli.options.parameters import COMMON
+from kstream_plan.cli.output import AUTO, set_color_mode
 from kstream_plan.documents.option_defaults import FILE, FILE_VARIABLE, KEYS, find_defaults
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.simulation.one_plan import plan

@@ -35,8 +35,7 @@ from kstream_plan.snapshots.broker.byte_reader import PayloadError
 from kstream_plan.snapshots.broker.topology_text import read_topology
 from kstream_plan.snapshots.connect_log.history import checked_row, read_connect_logs
 from kstream_plan.snapshots.connect_rest.status import row_of_status
-from kstream_plan.snapshots.files.newest_rows import RowText, keyed_row, newest_rows, rows_of
-from kstream_plan.snapshots.files.selection import Selection
+from kstream_plan.snapshots.files.newest_rows import RowText, Selection, keyed_row, newest_rows, rows_of
 from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
 from kstream_plan.snapshots.metrics.measurements import Measurements, read_measurements
 from kstream_plan.snapshots.metrics.offsets import read_offsets

@@ -16,8 +16,7 @@ from typer.main import get_command
 
 from kstream_plan.cli import application
 from kstream_plan.errors import SparkError
-from kstream_plan.snapshots.files.newest_rows import NewestRow, RowText, keyed_row, newest_rows, rows_of
-from kstream_plan.snapshots.files.selection import Selection
+from kstream_plan.snapshots.files.newest_rows import NewestRow, RowText, Selection, keyed_row, newest_rows, rows_of
 from kstream_plan.snapshots.files.sources import Form, Input
 
 _APPLICATION = application.application

@@ -9,8 +9,7 @@ from typing import NamedTuple
 from kstream_plan.cli.actions.check_report import PlanParts, ReportForms, report_parts
 from kstream_plan.cli.actions.fleet_run import Work
 from kstream_plan.cli.options.check import CheckOptions, Planning
-from kstream_plan.cli.options.groups import Applications, Deciding, Following, Measuring, Reading
-from kstream_plan.cli.options.running import Spark
+from kstream_plan.cli.options.groups import Applications, Deciding, Following, Measuring, Reading, Spark
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.options.simulation import Chance, NewInstances
 from kstream_plan.cli.progress import Report
@@ -23,7 +22,7 @@ from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import CheckedPlan, Standard
 from kstream_plan.snapshots.files.content import fetched, standard_input
-from kstream_plan.snapshots.files.selection import Selection
+from kstream_plan.snapshots.files.newest_rows import Selection
 from kstream_plan.snapshots.files.sources import STDIN, check_paths
 
 #: Options that say how snapshots are read and planned; a saved plan is checked as it is.

@@ -12,8 +12,8 @@ from glob import has_magic
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from kstream_plan.cli.actions.measure import topologies
 from kstream_plan.cli.actions.overrides import Overrides, overrides
+from kstream_plan.cli.actions.read import topologies
 from kstream_plan.cli.options.live import Live
 from kstream_plan.cli.options.parameters import option_of
 from kstream_plan.documents.history import with_generations
@@ -21,7 +21,7 @@ from kstream_plan.documents.instance_names import load_instance_names
 from kstream_plan.errors import ClusterError, KstreamPlanError, SnapshotError, UsageError
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.not_modelled import kept_settings
-from kstream_plan.snapshots.files.selection import Selection
+from kstream_plan.snapshots.files.newest_rows import Selection
 from kstream_plan.snapshots.files.sources import STDIN, check_paths, local_path
 from kstream_plan.snapshots.rows.fields import printable, shown
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from kstream_plan.cli.options.running import Spark
-from kstream_plan.snapshots.files.content import keep_fetched
+from kstream_plan.cli.options.groups import Spark
+from kstream_plan.snapshots.files.content import keep_fetched, temporary_folder
 from kstream_plan.snapshots.files.sources import STDIN, local_path
-from kstream_plan.snapshots.files.temporary import temporary_folder
 
 
 @contextmanager

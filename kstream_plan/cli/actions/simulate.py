@@ -13,7 +13,7 @@ from kstream_plan.cli.actions.output_request import OutputRequest, RenderedAnswe
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.plan import cost_of_plan_ms, on_long_plan, on_round
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
-from kstream_plan.cli.actions.reports import check_reports
+from kstream_plan.cli.actions.results import check_reports
 from kstream_plan.cli.actions.scenarios import ScenarioOf
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies, outcome
 from kstream_plan.cli.failures import report_all

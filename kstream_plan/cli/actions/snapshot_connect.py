@@ -20,7 +20,7 @@ from kstream_plan.render.text.numbers import count
 from kstream_plan.snapshots.connect_log.history import ConnectEntry, checked_row, read_connect_logs
 from kstream_plan.snapshots.files.content import read_file, standard_input, unpacked
 from kstream_plan.snapshots.files.kinds import naming_its_file
-from kstream_plan.snapshots.files.selection import Selection
+from kstream_plan.snapshots.files.newest_rows import Selection
 from kstream_plan.snapshots.files.sources import STDIN
 from kstream_plan.snapshots.group_files import GroupFile
 from kstream_plan.snapshots.rows.fields import printable, shown

@@ -9,7 +9,7 @@ import typer
 from kstream_plan.cli.actions.fleet_run import FleetRun
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
-from kstream_plan.cli.actions.reports import check_reports
+from kstream_plan.cli.actions.results import check_reports
 from kstream_plan.cli.exit_codes import first_that_applies
 from kstream_plan.cli.failures import expected_failures, report_all
 from kstream_plan.cli.options import shared

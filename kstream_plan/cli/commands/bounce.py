@@ -17,8 +17,7 @@ from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report_all
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Following, PlansSnapshots, Rounds
-from kstream_plan.cli.options.parameters import takes
-from kstream_plan.cli.options.values import parse_name
+from kstream_plan.cli.options.parameters import parse_name, takes
 from kstream_plan.cli.output import OutputForm, write_stdout, written_at_once
 from kstream_plan.cli.pages import answers_text, inputs_of
 from kstream_plan.cli.progress import show_progress

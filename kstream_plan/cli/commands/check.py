@@ -9,7 +9,7 @@ from kstream_plan.cli.actions.check_saved import baselines, check_saved, sort_pa
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.read import check_before_reading
 from kstream_plan.cli.actions.remote_plans import download_plans
-from kstream_plan.cli.actions.reports import check_reports, write_reports
+from kstream_plan.cli.actions.results import check_reports, write_reports
 from kstream_plan.cli.actions.scenarios import scenario_of
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report_all

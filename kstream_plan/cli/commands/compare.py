@@ -13,16 +13,15 @@ from kstream_plan.cli.actions.alternatives import inputs_compared, play_alternat
 from kstream_plan.cli.actions.fleet_run import Work, each_application
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
-from kstream_plan.cli.actions.reports import check_reports
+from kstream_plan.cli.actions.results import check_reports
 from kstream_plan.cli.actions.scenarios import ScenarioOf, members_given, scale_out_of
 from kstream_plan.cli.actions.variants import CONNECT_DELAY, OF_CONNECT, axes_of
 from kstream_plan.cli.exit_codes import first_that_applies
 from kstream_plan.cli.failures import expected_failures, report_all
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.groups import Deciding, Following, Measuring, PlansSnapshots, Reading, Rounds
+from kstream_plan.cli.options.groups import Deciding, Following, Measuring, PlansSnapshots, Reading, Rounds, Spark
 from kstream_plan.cli.options.parameters import option_of, takes
-from kstream_plan.cli.options.reports import Paging
-from kstream_plan.cli.options.running import Spark
+from kstream_plan.cli.options.saving import Paging
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.options.simulation import NewInstances
 from kstream_plan.cli.output import OutputForm, write_stdout

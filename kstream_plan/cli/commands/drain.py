@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
 import typer
 
 from kstream_plan.cli.actions.fleet_run import FleetRun, Job, JobContext, Work
-from kstream_plan.cli.actions.measure import check_measuring
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.plan import cost_of_plan_ms, on_long_plan, on_round
-from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
-from kstream_plan.cli.actions.reports import check_reports, write_reports
+from kstream_plan.cli.actions.read import check_before_reading, check_measuring, read_snapshots
+from kstream_plan.cli.actions.results import check_reports, write_reports
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report_all
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Following, PlansSnapshots
-from kstream_plan.cli.options.parameters import takes
-from kstream_plan.cli.options.reports import Drawing, ReportFile
-from kstream_plan.cli.options.values import parse_name
+from kstream_plan.cli.options.parameters import parse_name, takes
+from kstream_plan.cli.options.saving import Drawing, ReportFile
 from kstream_plan.cli.output import OutputForm, Page, page, write_stdout
 from kstream_plan.cli.pages import answer_text, input_of, json_lines
 from kstream_plan.cli.progress import Report, show_progress

@@ -15,14 +15,13 @@ from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.plan import plan_job
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.actions.remote_plans import download_plans
-from kstream_plan.cli.actions.reports import check_reports, write_reports
-from kstream_plan.cli.actions.results import unreadable
+from kstream_plan.cli.actions.results import check_reports, unreadable, write_reports
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.options.parameters import takes
-from kstream_plan.cli.options.reports import Paging, ReportFile
+from kstream_plan.cli.options.saving import Paging, ReportFile
 from kstream_plan.cli.output import OutputForm, page, write_stderr, write_stdout
 from kstream_plan.cli.pages import draw_pages, input_of, with_next
 from kstream_plan.cli.progress import show_progress
@@ -37,7 +36,7 @@ from kstream_plan.plans.result import Result, result_of
 from kstream_plan.render.page import Page
 from kstream_plan.render.pages.fleet import fleet_page
 from kstream_plan.render.text.numbers import count, name_list
-from kstream_plan.snapshots.files.selection import Selection
+from kstream_plan.snapshots.files.newest_rows import Selection
 from kstream_plan.snapshots.files.sources import STDIN, check_paths, is_of_another_kind
 from kstream_plan.snapshots.rows.fields import printable
 

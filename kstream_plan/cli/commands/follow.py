@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kstream_plan.cli.actions.live_group import Generations, LiveGroup, live_group
-from kstream_plan.cli.color import takes_color
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
@@ -22,6 +21,7 @@ from kstream_plan.cli.output import (
     OutputForm,
     check_target,
     page,
+    takes_color,
     warn,
     write_stderr,
     write_stdout,
@@ -42,7 +42,7 @@ from kstream_plan.render.answers import to_json
 from kstream_plan.render.pages.follow import follow_message, follow_page
 from kstream_plan.render.pages.happened import happened_page
 from kstream_plan.render.terminal import to_terminal
-from kstream_plan.snapshots.files.selection import Selection
+from kstream_plan.snapshots.files.newest_rows import Selection
 from kstream_plan.snapshots.rows.fields import printable
 
 if TYPE_CHECKING:

@@ -14,9 +14,8 @@ from typing import Annotated
 
 import typer
 
-from kstream_plan.cli.color import NEVER, color_mode
 from kstream_plan.cli.failures import expected_failures
-from kstream_plan.cli.output import page, write_stdout
+from kstream_plan.cli.output import NEVER, color_mode, page, write_stdout
 from kstream_plan.errors import UsageError
 from kstream_plan.pages.glossary import definition
 from kstream_plan.pages.search import Search

@@ -8,8 +8,7 @@ import typer
 
 from kstream_plan.answers import formats
 from kstream_plan.cli.failures import expected_failures
-from kstream_plan.cli.options.parameters import Options, takes
-from kstream_plan.cli.options.values import one_of
+from kstream_plan.cli.options.parameters import Options, one_of, takes
 from kstream_plan.cli.output import write_stdout
 
 

@@ -10,12 +10,12 @@ from typing import Annotated
 import typer
 
 from kstream_plan.cli.actions.remote_plans import download_plans
-from kstream_plan.cli.actions.reports import check_reports, write_saved_reports
+from kstream_plan.cli.actions.results import check_reports, write_saved_reports
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
+from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import takes
-from kstream_plan.cli.options.reports import Drawing
-from kstream_plan.cli.options.running import Limited, Spark
+from kstream_plan.cli.options.saving import Drawing
 from kstream_plan.cli.output import OutputForm, Sort, bytes_written_at_once, check_target, write_stderr, write_stdout
 from kstream_plan.cli.pages import Input, draw_pages, saved_page
 from kstream_plan.documents.plan.files import read_saved_file
@@ -27,7 +27,7 @@ from kstream_plan.render.pages.plan import excerpt_page
 from kstream_plan.render.pages.steps import Focus
 from kstream_plan.render.text.names import Names
 from kstream_plan.snapshots.files.content import standard_input
-from kstream_plan.snapshots.files.selection import Selection
+from kstream_plan.snapshots.files.newest_rows import Selection
 from kstream_plan.snapshots.files.sources import check_paths
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import typer
 
-from kstream_plan.cli.actions.measure import check_measuring, measured_rows, measurements, topologies
 from kstream_plan.cli.actions.overrides import PerApplication, per_application, settings_in
+from kstream_plan.cli.actions.read import check_measuring, measured_rows, measurements, topologies
 from kstream_plan.cli.actions.snapshot_connect import (
     connect_entries,
     connect_rows,
@@ -53,7 +53,7 @@ from kstream_plan.snapshots.broker.given_names import with_names
 from kstream_plan.snapshots.broker.streams_rows import without_effect
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file, standard_input, text_in
 from kstream_plan.snapshots.files.kinds import naming_its_file
-from kstream_plan.snapshots.files.selection import Selection
+from kstream_plan.snapshots.files.newest_rows import Selection
 from kstream_plan.snapshots.files.sources import STDIN
 from kstream_plan.snapshots.group_files import GroupFile
 from kstream_plan.snapshots.leader_log.history import Entry, LogHistory, checked_rows, read_leader_logs

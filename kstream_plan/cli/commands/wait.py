@@ -14,8 +14,7 @@ from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.live import Live
-from kstream_plan.cli.options.parameters import takes
-from kstream_plan.cli.options.values import one_of, parse_name, parser
+from kstream_plan.cli.options.parameters import one_of, parse_name, parser, takes
 from kstream_plan.cli.output import warn, write_stderr, write_stdout
 from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.errors import KstreamPlanError, UsageError

@@ -15,8 +15,7 @@ from kstream_plan.cli.exit_codes import first_that_applies, outcome
 from kstream_plan.cli.failures import expected_failures, report_all
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots, Rounds
-from kstream_plan.cli.options.parameters import option_of, takes
-from kstream_plan.cli.options.values import parse_name
+from kstream_plan.cli.options.parameters import option_of, parse_name, takes
 from kstream_plan.cli.output import OutputForm, write_stdout, written_at_once
 from kstream_plan.cli.pages import NOT_READ, answers_text, inputs_of, json_lines
 from kstream_plan.cli.progress import Report, show_progress

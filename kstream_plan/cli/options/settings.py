@@ -8,8 +8,7 @@ from typing import Annotated, Any, Self
 import typer
 
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.parameters import CommandLine, Options
-from kstream_plan.cli.options.values import number_option, parser
+from kstream_plan.cli.options.parameters import CommandLine, Options, number_option, parser
 from kstream_plan.cli.panels import SETTINGS
 from kstream_plan.documents.given_settings import READING, GivenSetting
 from kstream_plan.documents.own_settings import OF_SNAPSHOTS

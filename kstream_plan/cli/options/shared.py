@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kstream_plan.cli.options.values import parser
+from kstream_plan.cli.options.parameters import parser
 from kstream_plan.cli.output import OutputForm
 from kstream_plan.cli.panels import INPUT, OUTPUT, PLANNING
 from kstream_plan.documents.quantities import parse_duration

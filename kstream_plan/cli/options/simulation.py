@@ -8,16 +8,16 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from kstream_plan.cli.options.groups import Bounded, Following, PlansSnapshots, Ranged
-from kstream_plan.cli.options.parameters import Options
-from kstream_plan.cli.options.saving import Saving
-from kstream_plan.cli.options.values import (
+from kstream_plan.cli.options.parameters import (
     KeyValue,
+    Options,
     WrongValueError,
     key_value,
     number_option,
     parse_name,
     parser,
 )
+from kstream_plan.cli.options.saving import Saving
 from kstream_plan.cli.panels import INSTANCES, PLANNING
 from kstream_plan.documents.quantities import parse_duration, parse_whole_number
 from kstream_plan.model.scenario import MOST_INSTANCES

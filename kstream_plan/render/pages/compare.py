@@ -14,8 +14,8 @@ from kstream_plan.plans.simulated import Range
 from kstream_plan.render.page import Cell, Column, Fact, Page, Table, Tone, remark_lines, text_cell, text_row
 from kstream_plan.render.pages.plan import plan_title, source_text
 from kstream_plan.render.pages.plan_facts import if_caught_up
+from kstream_plan.render.pages.plan_rounds import PlanView
 from kstream_plan.render.pages.plan_sentences import rates_text
-from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import at_least, count, count_range, duration, duration_range, pause_text, span_to

@@ -15,9 +15,8 @@ from kstream_plan.plans.targets import without_target
 from kstream_plan.render.page import Fact, Page, Section, Tone, as_sentence, remark_lines
 from kstream_plan.render.pages.plan_facts import balance_fact, pause_fact, plan_facts
 from kstream_plan.render.pages.plan_instances import instances_table
-from kstream_plan.render.pages.plan_rounds import rounds_table
+from kstream_plan.render.pages.plan_rounds import PlanView, rounds_table
 from kstream_plan.render.pages.plan_sentences import plan_sentences, rates_text, settled_sentences
-from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.pages.simulation import event_text, relief_text, simulation_tables
 from kstream_plan.render.pages.steps import NO_STEP, Focus, details, where_it_stands
 from kstream_plan.render.text.names import Names

@@ -12,8 +12,7 @@ from kstream_plan.plans.longest_pause import longest_pause, pause_parts
 from kstream_plan.plans.rebalance_events import RebalanceEvent
 from kstream_plan.plans.simulated import more_may_follow
 from kstream_plan.render.page import Fact, Tone
-from kstream_plan.render.pages.plan_rounds import TRIGGER_WORDS, trigger_word
-from kstream_plan.render.pages.plan_view import PlanView
+from kstream_plan.render.pages.plan_rounds import TRIGGER_WORDS, PlanView, trigger_word
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import (
     amount,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kstream_plan.plans.balance import Load
 from kstream_plan.plans.loads import loads, without_owner
 from kstream_plan.render.page import Cell, Row, Table, Tone, columns_of, text_row
-from kstream_plan.render.pages.plan_view import PlanView
+from kstream_plan.render.pages.plan_rounds import PlanView
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import arrow, count, sample_text, span_to
 

@@ -13,7 +13,7 @@ from kstream_plan.plans.targets import without_target
 from kstream_plan.plans.verdict import CauseCode
 from kstream_plan.render.page import as_sentence
 from kstream_plan.render.pages.plan_facts import duration_text, if_caught_up
-from kstream_plan.render.pages.plan_view import PlanView
+from kstream_plan.render.pages.plan_rounds import PlanView
 from kstream_plan.render.text.numbers import at_least, count, duration, name_list, rate_text, span_to, utc
 
 _RATE_UNKNOWN = "the restore rate is unknown (--restore-rate would tell)"

@@ -13,7 +13,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.loads import busiest, relief_ms
 from kstream_plan.plans.simulated import EventOutcome, Simulation, WhatIf, more_may_follow
 from kstream_plan.render.page import Cell, Row, Table, Tone, columns_of, text_cell, text_row
-from kstream_plan.render.pages.plan_view import PlanView
+from kstream_plan.render.pages.plan_rounds import PlanView
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import arrow, count, count_range, duration, duration_range, name_list, span_to
 from kstream_plan.simulation.what_ifs import starts_empty

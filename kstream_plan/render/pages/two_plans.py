@@ -6,7 +6,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.page import Page, Table, columns_of, text_cell, text_row
 from kstream_plan.render.pages.plan import plan_page, settings_fact
-from kstream_plan.render.pages.plan_view import PlanView
+from kstream_plan.render.pages.plan_rounds import PlanView
 from kstream_plan.render.text.names import Names
 
 

@@ -12,9 +12,8 @@ from kstream_plan.plans.why_answers import InstanceAnswer, Share, TaskAnswer, Wh
 from kstream_plan.render.page import Cell, Fact, Page, Table, Tone, columns_of, remark_lines, text_row
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.pages.plan_facts import balance_fact, duration_fact, moves_fact, rebalances_fact
-from kstream_plan.render.pages.plan_rounds import TRIGGER_WORDS
+from kstream_plan.render.pages.plan_rounds import TRIGGER_WORDS, PlanView
 from kstream_plan.render.pages.plan_sentences import cause_text, rates_text, unknown_ends
-from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.pages.simulation import what_ifs_table
 from kstream_plan.render.pages.steps import sentence
 from kstream_plan.render.pages.waiting_copies import caught_up, waiting_table

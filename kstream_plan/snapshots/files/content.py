@@ -1,13 +1,15 @@
 """The content of files, pipes and standard input that are read here and not by Spark: all of it, and no more than that.
 
 A device is refused; the wait for a silent pipe and the text of one input are limited. Errors are those of the system,
-by the ``strerror`` of an :class:`OSError`: the caller knows the place and the fix.
+by the ``strerror`` of an :class:`OSError`: the caller knows the place and the fix. What is read in pieces waits in a
+temporary folder; those that a killed command has left behind are deleted.
 """
 
 from __future__ import annotations
 
 import codecs
 import errno
+import fcntl
 import gzip
 import io
 import os
@@ -16,16 +18,18 @@ import select
 import shutil
 import stat
 import sys
+import tempfile
+import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.files.temporary import temporary_folder
+from kstream_plan.snapshots.spark.signals import signals_afterwards
 
 #: How a gzip file begins.
 GZIP_MAGIC = b"\x1f\x8b"
@@ -347,3 +351,45 @@ class _SizeLimited(io.RawIOBase):
                 raise TooLargeError(self._most, in_values=True)
         memoryview(buffer)[: len(block)] = block
         return len(block)
+
+
+_PREFIX = "kstream-plan-"
+#: Holds a lock as long as the folder is used, which the system releases whenever and however the process ends.
+_LOCK = ".in-use"
+#: A folder younger than this may be one that is just being made, and has no lock yet.
+_YOUNG_SECONDS = 60
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Give a new folder that is deleted with its context; delete those of ours whose process was killed."""
+    _delete_left_behind()
+    with signals_afterwards():
+        folder = tempfile.TemporaryDirectory(prefix=_PREFIX)
+        lock = os.open(Path(folder.name, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
+        yield Path(folder.name)
+    finally:
+        with signals_afterwards():  # one that came within the deletion would leave the rest
+            os.close(lock)
+            folder.cleanup()
+
+
+def _delete_left_behind() -> None:
+    """Delete the folders of this user that no process uses any more."""
+    with suppress(OSError):
+        for folder in sorted(Path(tempfile.gettempdir()).glob(f"{_PREFIX}*")):
+            with suppress(OSError):
+                status = folder.lstat()
+                if status.st_uid == os.getuid() and time.time() - status.st_mtime > _YOUNG_SECONDS:
+                    _delete_if_unused(folder)
+
+
+def _delete_if_unused(folder: Path) -> None:
+    lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(lock)

@@ -24,11 +24,11 @@ from kstream_plan.snapshots.files.newest_rows import (
     KeyedRow,
     NewestRow,
     RowText,
+    Selection,
     keyed_row,
     newest_rows,
     rows_of,
 )
-from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import Form, Input, means_itself
 from kstream_plan.snapshots.rows.json_text import WRITTEN
 from kstream_plan.snapshots.spark.failures import explained, plain_path

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kstream_plan.errors import SparkError
 from kstream_plan.model import Snapshot
-from kstream_plan.snapshots.files.temporary import temporary_folder
+from kstream_plan.snapshots.files.content import temporary_folder
 from kstream_plan.snapshots.reading import read
 from kstream_plan.snapshots.spark.class_archive import finish_archives
 from kstream_plan.snapshots.spark.find_java import find_java

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from kstream_plan.errors import SparkError
-from kstream_plan.snapshots.files.temporary import temporary_folder
+from kstream_plan.snapshots.files.content import temporary_folder
 from kstream_plan.snapshots.spark.class_archive import ClassArchive
 from kstream_plan.snapshots.spark.failures import start_failure
 from kstream_plan.snapshots.spark.find_java import Java, find_java

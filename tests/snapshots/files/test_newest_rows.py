@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kstream_plan.snapshots.files.newest_rows import RowText, keyed_row, newest_rows
-from kstream_plan.snapshots.files.selection import selection
+from kstream_plan.snapshots.files.newest_rows import RowText, keyed_row, newest_rows, selection
 
 
 def earlier(*rows: tuple[str | None, Any]) -> list[tuple[str, int]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kstream_plan.snapshots.files.temporary import temporary_folder
+from kstream_plan.snapshots.files.content import temporary_folder
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +34,7 @@ def test_a_folder_is_gone_with_its_context(place: Path) -> None:
 def test_what_a_killed_run_leaves_is_deleted_by_a_later_one(place: Path) -> None:
     code = (
         "import time\n"
-        "from kstream_plan.snapshots.files.temporary import temporary_folder\n"
+        "from kstream_plan.snapshots.files.content import temporary_folder\n"
         "with temporary_folder() as folder:\n"
         "    (folder / 'x').touch()\n"
         "    print(folder, flush=True)\n"
@@ -69,7 +69,7 @@ def test_what_is_new_or_not_of_this_kind_is_left_alone(place: Path) -> None:
 def test_a_folder_is_deleted_whole_though_a_signal_comes_meanwhile(tmp_path: Path) -> None:
     program = (
         "import os, shutil, signal, sys\n"
-        "from kstream_plan.snapshots.files.temporary import temporary_folder\n"
+        "from kstream_plan.snapshots.files.content import temporary_folder\n"
         "signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))\n"
         "def rmdir(*arguments, original=os.rmdir, **options):\n"
         "    os.kill(os.getpid(), signal.SIGTERM)\n"

@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kstream_plan.model.times import format_time
-from kstream_plan.snapshots.files.newest_rows import MOST_ROWS, RowText, keyed_row, newest_rows
-from kstream_plan.snapshots.files.selection import selection
+from kstream_plan.snapshots.files.newest_rows import MOST_ROWS, RowText, keyed_row, newest_rows, selection
 from kstream_plan.snapshots.files.sources import Form, Input
 from kstream_plan.snapshots.spark.newest_snapshots import newest_snapshots
 

@@ -25,7 +25,7 @@ from kstream_plan.errors import SnapshotError, SparkError, UsageError
 from kstream_plan.model import LATEST, Snapshot
 from kstream_plan.snapshots import read, reading
 from kstream_plan.snapshots.files.content import Limits, reading_within
-from kstream_plan.snapshots.files.selection import selection
+from kstream_plan.snapshots.files.newest_rows import selection
 from kstream_plan.snapshots.files.sources import Form, Input
 from kstream_plan.snapshots.rows.fields import parse_time
 from kstream_plan.snapshots.rows.lag_history import HistoryRow, LagHistory, StoreHistory, StoreInterval
