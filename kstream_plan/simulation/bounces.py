@@ -13,7 +13,7 @@ from kstream_plan.comparison.alternatives import AlternativeFigures, alternative
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Group, Note, Snapshot, WorkId
 from kstream_plan.model.answer import Answer
-from kstream_plan.model.not_modelled import NEWER_UNREAD
+from kstream_plan.model.not_modelled import LEAVES_ON_CLOSE, NEWER_UNREAD
 from kstream_plan.model.scenario import ALL, Bounce, Event, Leave, Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.times import duration
@@ -251,6 +251,11 @@ class Bounces:
         return "likely" if way.unproven else "yes"
 
     @property
+    def leaves_on_close(self) -> bool:
+        """Whether the settings have instances leave the group when they close."""
+        return any(doubt.code == LEAVES_ON_CLOSE for doubt in self.doubts)
+
+    @property
     def are_stores_unknown(self) -> bool:
         """Whether any way assumes that stores are persistent."""
         return any(start.evidence.fact is Fact.STORES_UNKNOWN for way in self.ways for start in way.unproven)
@@ -266,6 +271,8 @@ class Bounces:
 
         The time-out is from the last heartbeat, which may be an interval old when an instance stops.
         """
+        if self.leaves_on_close:
+            return None
         way, config = self.best_safe or self.as_it_is, self.first.config
         left_ms = dict(way.way.settings).get("session_timeout_ms", config.session_timeout_ms) - self.restart_ms
         if way.way.name not in ("default-close", "static") or left_ms <= 0:
@@ -393,7 +400,7 @@ def bounce(
         message = "there is one instance only, so its tasks cannot move, and pause until it is back"
         raise ScenarioError(message, fix="add an instance first, or simulate the restart with a scenario")
     process_ids = _process_ids(group, instances)
-    moment = asked_moment(snapshot, options, process_ids) if process_ids else None
+    moment = asked_moment(snapshot, options, process_ids)
     probes, ways, left_out = _probes_of_a_surge(snapshot), ways_of(snapshot, restart_ms), list[tuple[Way, int]]()
     if process_ids:
         ways = [way for way in ways if way.name in _ALONE_WAYS]
@@ -412,12 +419,12 @@ def bounce(
         ways=tuple(simulated_ways),
         left_out=tuple(left_out),
         process_ids=process_ids,
-        time=None if moment is None else moment.time,
-        doubts=() if moment is None else moment.doubts,
+        time=moment.time if process_ids else None,
+        doubts=moment.doubts,
     )
     if not bounces.goes_on:
         return bounces
-    waiting_options, at_ms = (options, 0) if moment is None else (moment.options, moment.at_ms)
+    waiting_options, at_ms = (moment.options, moment.at_ms) if process_ids else (options, 0)
     waiting_plan = plan(snapshot, replace(waiting_options, floor=False, ranges=False))
     return replace(bounces, settles_in_ms=settled_after_ms(waiting_plan, snapshot, at_ms))
 

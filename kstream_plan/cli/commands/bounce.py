@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,7 @@ from kstream_plan.model import Snapshot
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import moment
 from kstream_plan.model.settings import kafka_name
+from kstream_plan.planner.options import PlanOptions
 from kstream_plan.render.text.escape import printable
 from kstream_plan.simulation.bounces import Bounces, SimulatedWay
 from kstream_plan.simulation.bounces import bounce as bounces_of
@@ -74,7 +76,7 @@ def bounce(options: BounceOptions) -> None:
                 return bounces_of(
                     snapshot,
                     shared.USUAL_RESTART_MS if options.restart is None else options.restart,
-                    options.plan_options,
+                    _plan_options(snapshot, options),
                     instances=options.instance or (),
                     workers=processors(),
                     on_way=lambda number, total: progress(f"{name}: way {number} of {total}", number, total),
@@ -92,6 +94,14 @@ def bounce(options: BounceOptions) -> None:
 def _may(bounces: Bounces) -> bool:
     """Tell whether those that are named may restart, or else whether any way is safe for all."""
     return bounces.best_safe is not None if bounces.answer is None else bounces.answer is Answer.YES
+
+
+def _plan_options(snapshot: Snapshot, options: BounceOptions) -> PlanOptions:
+    """Return the options of plans; of a snapshot without a time also now, so that the age of its reports is unknown."""
+    plan_options = options.plan_options
+    if snapshot.captured_at is not None or plan_options.now_ms is not None:
+        return plan_options
+    return replace(plan_options, now_ms=time.time_ns() // 1_000_000)
 
 
 def _check_names(paths: Sequence[str]) -> None:

@@ -91,12 +91,19 @@ def _sentence(bounces: Bounces, names: Names) -> str:
         return f"With {best.way.label}{pause}, {_safe_words(bounces, best, names)}."
     if bounces.answer is Answer.NO:
         return " ".join(filter(None, [f"{_why_not(way, bounces.restarted)}.{other_way}", _settle_first(bounces)]))
-    reasons = [as_sentence(names.escape_message(with_tasks(note).message)) for note in bounces.reasons]
-    return f"{' '.join(['It is unknown whether the restart is safe.', *reasons, *would_tell(way.unproven)])}{other_way}"
+    sentences = ["It is unknown whether the restart is safe.", *_reasons(bounces, names), *would_tell(way.unproven)]
+    return f"{' '.join(sentences)}{other_way}"
+
+
+def _reasons(bounces: Bounces, names: Names) -> list[str]:
+    """Return why it is not known whether a restart is safe, as sentences."""
+    return [as_sentence(names.escape_message(with_tasks(note).message)) for note in bounces.reasons]
 
 
 def _time_out(bounces: Bounces) -> str:
     """Return after what time an instance counts as gone, and how much of that a restart leaves."""
+    if bounces.leaves_on_close:
+        return "An instance that closes leaves the group at once, and its tasks move, however soon it is back."
     way = bounces.best_safe or bounces.as_it_is
     limit = duration(dict(way.way.settings).get("session_timeout_ms", bounces.first.config.session_timeout_ms))
     consequence = "counts as gone, and its tasks move"
@@ -135,6 +142,8 @@ def _best_of_all(bounces: Bounces, best: SimulatedWay | None, names: Names) -> s
         is_safe = "is safe" if is_proven or not best.likely_warm else "is likely, not proven, to be safe"
         safe = f"{best.way.label} {is_safe}{pause}{stores}: {_safe_words(bounces, best, names)}"
         return " ".join([f"{safe[0].upper()}{safe[1:]}.", *_better_ways(bounces, best)])
+    if bounces.doubts:
+        return " ".join(["It is unknown whether any way is safe.", *_reasons(bounces, names)])
     uncertain = [way for way in bounces.ways if not way.is_likely_unsafe]
     if not uncertain:
         return f"No way is safe. {_settle_first(bounces) or 'Standbys, or static members, would help.'}"
