@@ -46,7 +46,8 @@ def _names(*groups: type[Options]) -> frozenset[str]:
 def _kept_options(command: str) -> frozenset[str]:
     """Return the options on which the answer of a command depends; none: it plans no snapshot."""
     # all option groups: what shows a saved plan needs none of them
-    from kstream_plan.cli.options.groups import Deciding, Following, Measuring, Reading, Spark  # noqa: PLC0415
+    from kstream_plan.cli.options.groups import Deciding, Following, Measuring, Reading  # noqa: PLC0415
+    from kstream_plan.cli.options.running import Spark  # noqa: PLC0415
     from kstream_plan.cli.options.settings import Settings  # noqa: PLC0415
     from kstream_plan.cli.options.simulation import NewInstances  # noqa: PLC0415
 

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from kstream_plan.cli.actions.check_report import PlanParts, ReportForms, report_parts
 from kstream_plan.cli.actions.fleet_run import Work
 from kstream_plan.cli.options.check import CheckOptions, Planning
-from kstream_plan.cli.options.groups import Applications, Deciding, Following, Measuring, Reading, Spark
+from kstream_plan.cli.options.groups import Applications, Deciding, Following, Measuring, Reading
+from kstream_plan.cli.options.running import Spark
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.options.simulation import Chance, NewInstances
 from kstream_plan.cli.progress import Report

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from kstream_plan.cli.options.groups import Spark
+from kstream_plan.cli.options.running import Spark
 from kstream_plan.snapshots.files.content import keep_fetched, temporary_folder
 from kstream_plan.snapshots.files.sources import STDIN, local_path
 

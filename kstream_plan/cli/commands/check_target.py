@@ -12,8 +12,8 @@ from kstream_plan.cli.commands.export_target import only_snapshot
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.groups import Limited
 from kstream_plan.cli.options.parameters import takes
+from kstream_plan.cli.options.running import Limited
 from kstream_plan.cli.output import OutputForm, write_stdout
 from kstream_plan.cli.pages import NOT_READ, answers_text
 from kstream_plan.documents.target_file import target_content

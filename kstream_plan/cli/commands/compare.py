@@ -19,8 +19,9 @@ from kstream_plan.cli.actions.variants import CONNECT_DELAY, OF_CONNECT, axes_of
 from kstream_plan.cli.exit_codes import first_that_applies
 from kstream_plan.cli.failures import expected_failures, report_all
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.groups import Deciding, Following, Measuring, PlansSnapshots, Reading, Rounds, Spark
+from kstream_plan.cli.options.groups import Deciding, Following, Measuring, PlansSnapshots, Reading, Rounds
 from kstream_plan.cli.options.parameters import option_of, takes
+from kstream_plan.cli.options.running import Spark
 from kstream_plan.cli.options.saving import Paging
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.options.simulation import NewInstances

@@ -15,8 +15,8 @@ from kstream_plan import snapshots
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.groups import Limited
 from kstream_plan.cli.options.parameters import WrongValueError, duration_option, takes
+from kstream_plan.cli.options.running import Limited
 from kstream_plan.cli.output import OutputForm, Sort, check_target, write_stdout, written_at_once
 from kstream_plan.cli.pages import NOT_READ, answers_text
 from kstream_plan.cli.progress import show_progress

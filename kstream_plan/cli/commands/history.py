@@ -9,8 +9,8 @@ import typer
 from kstream_plan.answers.history import lag_history_json
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import takes
+from kstream_plan.cli.options.running import Limited, Spark
 from kstream_plan.cli.output import OutputForm, write_stderr, write_stdout
 from kstream_plan.cli.pages import draw_pages, lags_command, with_commands
 from kstream_plan.cli.progress import show_progress

@@ -11,8 +11,8 @@ from kstream_plan import snapshots
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import number_option, one_of, option_of, takes
+from kstream_plan.cli.options.running import Limited, Spark
 from kstream_plan.cli.options.settings import RestoreRate
 from kstream_plan.cli.output import OutputForm, page, write_stdout
 from kstream_plan.cli.pages import answer_text, draw_page, inputs_of, with_commands

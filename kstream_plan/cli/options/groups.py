@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.parameters import KeyValue, Options, fixable
+from kstream_plan.cli.options.parameters import Options, fixable
+from kstream_plan.cli.options.running import Limited, Spark
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.panels import INPUT, PLANNING
 from kstream_plan.designs import DESIGNS
@@ -21,41 +21,7 @@ from kstream_plan.documents.given_settings import GivenDesign, parse_design
 from kstream_plan.documents.target_file import target_content
 from kstream_plan.model.times import EPOCH
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.snapshots.files.content import Limits, reading_within
 from kstream_plan.snapshots.rows.fields import time_asked_for
-
-
-class Spark(Options, panel=INPUT):
-    """Where Spark runs, and on which Java."""
-
-    spark_conf: list[KeyValue] | None = None
-    java_home: Path | None = None
-
-    @property
-    def session(self) -> dict[str, Any]:
-        """Where a Spark session runs, as everything takes it that reads through Spark."""
-        return {
-            "spark_conf": dict(self.spark_conf or ()),
-            "java_home": self.java_home and str(self.java_home),
-        }
-
-
-class Limited(Options, panel=INPUT):
-    """How long others are waited for, and how much is read."""
-
-    timeout: int | None = None
-    max_text: int | None = None
-
-    @property
-    def limits(self) -> Limits:
-        """What holds while the command runs."""
-        values = {"wait_ms": self.timeout, "text_bytes": self.max_text, "packed_bytes": self.max_text}
-        return Limits(**{name: value for name, value in values.items() if value is not None})
-
-    def in_force(self) -> AbstractContextManager[None]:
-        """Return the context in which these limits hold."""
-        return reading_within(self.limits)
-
 
 _USUAL = PlanOptions()
 #: Options that are those of plans, and what they are called there; not every command has all of them.

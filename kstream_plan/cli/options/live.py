@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from kstream_plan.cli.options import shared, sources
-from kstream_plan.cli.options.groups import Limited, Measuring
+from kstream_plan.cli.options.groups import Measuring
 from kstream_plan.cli.options.parameters import parser
+from kstream_plan.cli.options.running import Limited
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.panels import INPUT
 from kstream_plan.documents.quantities import parse_duration

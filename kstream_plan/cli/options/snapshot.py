@@ -10,8 +10,9 @@ from typing import Annotated
 import typer
 
 from kstream_plan.cli.options import shared, sources
-from kstream_plan.cli.options.groups import Limited, Measuring
+from kstream_plan.cli.options.groups import Measuring
 from kstream_plan.cli.options.parameters import number_option
+from kstream_plan.cli.options.running import Limited
 from kstream_plan.snapshots.group_files import GroupFile, GroupFiles, group_files
 
 
