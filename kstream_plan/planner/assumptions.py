@@ -22,6 +22,8 @@ from kstream_plan.plans.plan import INPUT_BEHIND, LAGS_MEASURED, MAYBE_READY, MA
 
 #: The code of the note on a snapshot that does not say when it was taken.
 NO_CAPTURE_TIME = "no-capture-time"
+#: The code of the assumption that the newest release runs, for which one does is unknown.
+RELEASE_ASSUMED = "release-assumed"
 
 
 def assumptions(
@@ -260,7 +262,7 @@ def assumed_release(design: Design, run: FinishedRun) -> tuple[Note, ...]:
     if not (run.rounds and design.differs_by_release and run.snapshot.streams_version is None):
         return ()
     message = f"The release is unknown: {NEWEST[0]}.{NEWEST[1]} is assumed (--set release=3.9.1)"
-    return (Note("release-assumed", message),)
+    return (Note(RELEASE_ASSUMED, message),)
 
 
 def led_by_release(settings: Sequence[tuple[int, AssignmentConfig]], snapshot: Snapshot) -> tuple[Note, ...]:

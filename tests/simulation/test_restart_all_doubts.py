@@ -67,3 +67,16 @@ def test_who_leaves_on_close_keeps_no_tasks(tmp_path: Path, capsys: pytest.Captu
     _, answer, page = ask(tmp_path, capsys, row_with(internal_leave_group_on_close=True))
     assert answer["back_within_ms"] is None
     assert "has to be back within" not in page
+
+
+@pytest.mark.parametrize("words", [[], ["--instance", "i0", "--set", "now=2026-11-22T12:00:10Z"]])
+def test_what_is_assumed_of_the_release_and_of_settings_is_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    row = {name: value for name, value in group().items() if name != "config"}
+    path = tmp_path / "snapshot.json"
+    path.write_text(json.dumps(row))
+    run(["bounce", str(path), *words])
+    page = " ".join(capsys.readouterr().out.split())
+    assert "The release is unknown: 4.4 is assumed" in page
+    assert "The snapshot holds no settings" in page

@@ -9,8 +9,9 @@ from kstream_plan.model import Note
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.note import Remarks
 from kstream_plan.model.scenario import moment
-from kstream_plan.model.settings import SETTINGS_GIVEN
+from kstream_plan.model.settings import DEFAULT_SETTINGS, SETTINGS_GIVEN
 from kstream_plan.model.snapshot import COMES_NO_CLOSER
+from kstream_plan.planner.assumptions import RELEASE_ASSUMED
 from kstream_plan.plans.caught_up_evidence import would_tell
 from kstream_plan.plans.plan import INPUT_BEHIND, MAYBE_READY, MAYBE_RESTORING
 from kstream_plan.plans.steps import Revoke
@@ -42,6 +43,8 @@ _WAY_ACTIONS = {
     "static": "group.instance.id is set, and keeps the tasks",
     "surge": "a new instance joins before each one leaves",
 }
+#: The codes of what a plan assumes of settings and the release.
+_OF_SETTINGS = (SETTINGS_GIVEN, DEFAULT_SETTINGS, RELEASE_ASSUMED)
 #: The codes of what a plan warns of, or assumes, about the group as it is.
 _OF_NOW = (COMES_NO_CLOSER, MAYBE_RESTORING, MAYBE_READY, INPUT_BEHIND)
 
@@ -378,7 +381,7 @@ def _assumptions(bounces: Bounces) -> Iterator[Note]:
     yield Note("restart-length", length)
     disk = "Instances keep their disk; with an empty one (emptyDir) everything they ran and copied is restored"
     yield Note("keeps-disk", disk)
-    yield from (note for note in bounces.first.assumptions if note.code == SETTINGS_GIVEN)
+    yield from (note for note in bounces.first.assumptions if note.code in _OF_SETTINGS)
     expiries = (note for way in bounces.ways for note in way.plan.assumptions if note.code == TARGET_EXPIRES)
     yield from islice(expiries, 1)
     if not bounces.process_ids and bounces.are_stores_unknown:
