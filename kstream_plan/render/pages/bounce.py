@@ -155,6 +155,8 @@ def _better_ways(bounces: Bounces, best: SimulatedWay) -> Iterator[str]:
         is_faster, is_slower = way.ends_ms < best.ends_ms, way.ends_ms > best.ends_ms
         if best.unproven and not way.unproven:
             words = f"{'faster and ' * is_faster}proven to be safe{', but slower' * is_slower}"
+        elif way.worst_cold > best.worst_cold:
+            words = f"faster, but up to {count(way.worst_cold, 'start')} may be cold"
         else:
             words = "faster and as safe" if best.unproven or not way.unproven else "faster, but not proven to be safe"
         labels.setdefault((words, way.is_prepared), {})[way.way.label] = None
