@@ -241,6 +241,19 @@ def test_a_proven_way_comes_before_a_faster_one_that_is_likely_to_be_safe() -> N
     ]
 
 
+def test_only_who_is_restarted_has_to_be_static() -> None:
+    """One static member among others needs no setup, and does not pause until the session time-out is over."""
+    snapshot = _group(3, 6, True)
+    group = snapshot.state.group
+    static = replace(group.instances[0], consumers=(replace(group.instances[0].consumers[0], group_instance_id="s"),))
+    members = Group.of("g", group.tasks, [static, *group.instances[1:]])
+    snapshot = replace(snapshot, state=replace(snapshot.state, group=members))
+    needs = {name: bounce(snapshot, 5_000, instances=[name]) for name in ("m0", "m1")}
+    assert [_of(found, "static").needs_static for found in needs.values()] == [False, True]
+    said = ["However soon it is back" in " ".join(bounce_page(found).sentences) for found in needs.values()]
+    assert said == [False, True]
+
+
 @pytest.mark.parametrize("zones", [0, 2])
 def test_of_ways_that_are_likely_safe_that_with_fewest_possible_cold_starts_is_best(zones: int) -> None:
     """To leave on close is quicker here, and may start tasks cold; nothing is proven: stores may be in memory."""

@@ -104,7 +104,7 @@ def _time_out(bounces: Bounces) -> str:
         return f"An instance that is away for {limit} (session.timeout.ms) or longer {consequence}."
     latest, usual = duration(bounces.back_within_ms), duration(bounces.restart_ms)
     subject = "It has" if len(bounces.process_ids) == 1 else "Each instance has"
-    is_static = way.way.name == "static" or all(instance.is_static for instance in bounces.first.group.instances)
+    is_static = way.way.name == "static" or bounces.are_static
     pauses = " However soon it is back, its tasks pause until session.timeout.ms is over." * (not is_static)
     return (
         f"{subject} to be back within {latest}; {usual} are assumed (--restart). An instance that is away for longer "
