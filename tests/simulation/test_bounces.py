@@ -241,6 +241,17 @@ def test_a_proven_way_comes_before_a_faster_one_that_is_likely_to_be_safe() -> N
     ]
 
 
+@pytest.mark.parametrize("standbys", [False, True])
+def test_where_no_way_is_safe_only_what_is_missing_may_help(standbys: bool) -> None:
+    """Static members do not help stores in memory; standbys that are there do not either."""
+    found = bounce(replace(_group(2, 4, standbys), stores="in-memory"), 20_000)
+    if any(not way.is_likely_unsafe for way in found.ways):
+        found = replace(found, ways=tuple(way for way in found.ways if way.is_likely_unsafe))
+    sentence = bounce_page(found).sentences[0]
+    assert "static members" not in sentence
+    assert ("Standbys may help" in sentence) is not standbys
+
+
 def test_only_who_is_restarted_has_to_be_static() -> None:
     """One static member among others needs no setup, and does not pause until the session time-out is over."""
     snapshot = _group(3, 6, True)

@@ -137,7 +137,9 @@ def _best_of_all(bounces: Bounces, best: SimulatedWay | None, names: Names) -> s
         return " ".join([f"{safe[0].upper()}{safe[1:]}.", *_better_ways(bounces, best)])
     uncertain = [way for way in bounces.ways if not way.is_likely_unsafe]
     if not uncertain:
-        return f"No way is safe. {_settle_first(bounces) or 'Standbys, or static members, would help.'}"
+        # static members are one of the ways, so they would not help either
+        standbys = "" if bounces.first.config.num_standby_replicas else "Standbys may help (num.standby.replicas)."
+        return " ".join(filter(None, ["No way is safe.", _settle_first(bounces) or standbys]))
     ways = " and ".join(dict.fromkeys(way.way.label for way in uncertain))
     texts = (text for way in uncertain for text in _why_unsafe(way, bounces.restarted, with_wait=False))
     reasons = dict.fromkeys(as_sentence(f"{text[0].upper()}{text[1:]}") for text in texts)
