@@ -113,6 +113,7 @@ class SimulatedWay:
     The first ``restarts`` were simulated, all of them if it is safe. ``still_at_once``: how many tasks of several
     instances pause at once, beyond a hand-over, over the draws. ``ends_ms``: all instances are back, and every task
     has its final owner. ``most_cold`` tasks start cold at worst. ``scenario`` can be simulated again.
+    ``needs_static``: members that are restarted have to be made static first.
     """
 
     way: Way
@@ -127,6 +128,7 @@ class SimulatedWay:
     ends_ms: int
     unproven: tuple[UnprovenStart, ...] = ()
     takes_proof: bool = False
+    needs_static: bool = False
 
     @property
     def safe(self) -> bool:
@@ -158,11 +160,6 @@ class SimulatedWay:
     def worst_cold(self) -> int:
         """How many starts may be cold, those included that are likely to be warm."""
         return max(self.most_cold, self.figures.cold_handovers.most) + self.likely_warm
-
-    @property
-    def needs_static(self) -> bool:
-        """Whether members have to be made static first."""
-        return self.way.name == "static" and not all(instance.is_static for instance in self.plan.group.instances)
 
     @property
     def proven_cold(self) -> tuple[UnprovenStart, ...]:
@@ -236,6 +233,12 @@ class Bounces:
     def restarted(self) -> int:
         """How many instances are restarted: none joins in the first way."""
         return len(self.process_ids) or len(self.first.initial_balance.active)
+
+    @property
+    def are_static(self) -> bool:
+        """Whether all instances that are restarted are static members."""
+        group = self.first.group
+        return _are_static(group, self.process_ids or [instance.process_id for instance in group.instances])
 
     @property
     def goes_on(self) -> bool:
@@ -335,17 +338,19 @@ class Bounces:
 
     @property
     def best_safe(self) -> SimulatedWay | None:
-        """The fastest of the safe ways: one that needs no setup first, then a proven one; ``None``: none is safe.
+        """The best safe way: without setup, then proven, then with fewest possible cold starts, then the fastest.
 
-        To restart some now only what needs nothing counts, and that they close as by default comes before all.
+        ``None``: none is safe. To restart some now only what needs nothing counts, and that they close as by default
+        comes before all.
         """
         if self.doubts:
             return None
         safe = [way for way in self.ways if way.safe and not (self.process_ids and way.is_prepared)]
 
-        def order(way: SimulatedWay) -> tuple[bool, bool, bool, int, int]:
+        def order(way: SimulatedWay) -> tuple[bool, bool, bool, int, int, int]:
             is_other_way = bool(self.process_ids) and way is not self.as_it_is
-            return way.is_prepared, is_other_way, bool(way.unproven), way.ends_ms, self.ways.index(way)
+            safety = (bool(way.unproven), way.worst_cold)
+            return way.is_prepared, is_other_way, *safety, way.ends_ms, self.ways.index(way)
 
         return min(safe, key=order, default=None)
 
@@ -360,6 +365,10 @@ class Bounces:
             for way in self.ways
             if way.safe and (way.ends_ms < best.ends_ms or (best.unproven and not way.unproven))
         )
+
+
+def _are_static(group: Group, process_ids: Sequence[str]) -> bool:
+    return all(group.instances[group.instance_index[process_id]].is_static for process_id in process_ids)
 
 
 def _doubtful_starts(starts: Iterable[UnprovenStart], takes_proof: bool) -> tuple[UnprovenStart, ...]:
@@ -544,6 +553,7 @@ def _simulate_way(
         ),
         unproven=unproven,
         takes_proof=bool(process_ids),
+        needs_static=way.name == "static" and not _are_static(group, restarted),
     )
 
 

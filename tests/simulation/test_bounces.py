@@ -34,6 +34,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.caught_up_evidence import Fact
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED
 from kstream_plan.render.answers import to_json
+from kstream_plan.render.pages.bounce import bounce_page
 from kstream_plan.simulation import safe_pause
 from kstream_plan.simulation.bounces import Bounces, SimulatedWay, bounce, ways_of
 from kstream_plan.simulation.one_plan import plan
@@ -238,6 +239,44 @@ def test_a_proven_way_comes_before_a_faster_one_that_is_likely_to_be_safe() -> N
         ("default-close", True, "yes", True),
         ("leave", False, "likely", False),
     ]
+
+
+@pytest.mark.parametrize("standbys", [False, True])
+def test_where_no_way_is_safe_only_what_is_missing_may_help(standbys: bool) -> None:
+    """Static members do not help stores in memory; standbys that are there do not either."""
+    found = bounce(replace(_group(2, 4, standbys), stores="in-memory"), 20_000)
+    if any(not way.is_likely_unsafe for way in found.ways):
+        found = replace(found, ways=tuple(way for way in found.ways if way.is_likely_unsafe))
+    sentence = bounce_page(found).sentences[0]
+    assert "static members" not in sentence
+    assert ("Standbys may help" in sentence) is not standbys
+
+
+def test_only_who_is_restarted_has_to_be_static() -> None:
+    """One static member among others needs no setup, and does not pause until the session time-out is over."""
+    snapshot = _group(3, 6, True)
+    group = snapshot.state.group
+    static = replace(group.instances[0], consumers=(replace(group.instances[0].consumers[0], group_instance_id="s"),))
+    members = Group.of("g", group.tasks, [static, *group.instances[1:]])
+    snapshot = replace(snapshot, state=replace(snapshot.state, group=members))
+    needs = {name: bounce(snapshot, 5_000, instances=[name]) for name in ("m0", "m1")}
+    assert [_of(found, "static").needs_static for found in needs.values()] == [False, True]
+    said = ["However soon it is back" in " ".join(bounce_page(found).sentences) for found in needs.values()]
+    assert said == [False, True]
+
+
+@pytest.mark.parametrize("zones", [0, 2])
+def test_of_ways_that_are_likely_safe_that_with_fewest_possible_cold_starts_is_best(zones: int) -> None:
+    """To leave on close is quicker here, and may start tasks cold; nothing is proven: stores may be in memory."""
+    snapshot = replace(_group(3, 6, True, zones), stores=None)
+    found = bounce(snapshot, 20_000)
+    best = found.best_safe
+    assert best is not None
+    rivals = [way for way in found.ways if way.safe and way.is_prepared == best.is_prepared]
+    assert any(way.ends_ms < best.ends_ms and way.worst_cold for way in rivals)
+    assert (bool(best.unproven), best.worst_cold) == min((bool(way.unproven), way.worst_cold) for way in rivals)
+    worse = next(way for way in rivals if way.worst_cold and way.ends_ms < best.ends_ms)
+    assert f"up to {worse.worst_cold} start" in " ".join(bounce_page(found).sentences)
 
 
 @given(

@@ -114,7 +114,7 @@ def _time_out(bounces: Bounces) -> str:
         return f"An instance that is away for {limit} (session.timeout.ms) or longer {consequence}."
     latest, usual = duration(bounces.back_within_ms), duration(bounces.restart_ms)
     subject = "It has" if len(bounces.process_ids) == 1 else "Each instance has"
-    is_static = way.way.name == "static" or all(instance.is_static for instance in bounces.first.group.instances)
+    is_static = way.way.name == "static" or bounces.are_static
     pauses = " However soon it is back, its tasks pause until session.timeout.ms is over." * (not is_static)
     return (
         f"{subject} to be back within {latest}; {usual} are assumed (--restart). An instance that is away for longer "
@@ -149,7 +149,9 @@ def _best_of_all(bounces: Bounces, best: SimulatedWay | None, names: Names) -> s
         return " ".join(["It is unknown whether any way is safe.", *_reasons(bounces, names)])
     uncertain = [way for way in bounces.ways if not way.is_likely_unsafe]
     if not uncertain:
-        return f"No way is safe. {_settle_first(bounces) or 'Standbys, or static members, would help.'}"
+        # static members are one of the ways, so they would not help either
+        standbys = "" if bounces.first.config.num_standby_replicas else "Standbys may help (num.standby.replicas)."
+        return " ".join(filter(None, ["No way is safe.", _settle_first(bounces) or standbys]))
     ways = " and ".join(dict.fromkeys(way.way.label for way in uncertain))
     texts = (text for way in uncertain for text in _why_unsafe(way, bounces.restarted, with_wait=False))
     reasons = dict.fromkeys(as_sentence(f"{text[0].upper()}{text[1:]}") for text in texts)
@@ -167,6 +169,8 @@ def _better_ways(bounces: Bounces, best: SimulatedWay) -> Iterator[str]:
         is_faster, is_slower = way.ends_ms < best.ends_ms, way.ends_ms > best.ends_ms
         if best.unproven and not way.unproven:
             words = f"{'faster and ' * is_faster}proven to be safe{', but slower' * is_slower}"
+        elif way.worst_cold > best.worst_cold:
+            words = f"faster, but up to {count(way.worst_cold, 'start')} may be cold"
         else:
             words = "faster and as safe" if best.unproven or not way.unproven else "faster, but not proven to be safe"
         labels.setdefault((words, way.is_prepared), {})[way.way.label] = None
