@@ -601,3 +601,11 @@ def test_pauses_have_what_tasks_restore_that_count_as_caught_up() -> None:
     assert "how long they restore" not in text
     assert "only the upper ends" not in text
     assert "--restore-rate" not in text
+
+
+def test_that_the_group_may_have_changed_is_said_in_words_of_its_own() -> None:
+    snapshot = SNAPSHOTS["with-standbys"]()
+    assert snapshot.captured_at_ms is not None
+    drained = drain(replace(snapshot, stores="persistent"), ["i1"], now_ms=snapshot.captured_at_ms + 86_400_000)
+    text = " ".join(page_of(replace(drained, unproven=())).sentences)
+    assert "It is unknown whether the group is still as it was seen when they stop." in text

@@ -121,7 +121,7 @@ def _of_others(drain: Drain) -> Iterator[str]:
         yield f"{count(cold, 'task')} of other instances would start cold in what follows."
     elif drain.answer is Answer.UNKNOWN:
         other_tasks = "tasks of other instances start warm in what follows"
-        subject = other_tasks if drain.unproven else "what is known of the group still holds when they stop"
+        subject = other_tasks if drain.unproven else "the group is still as it was seen when they stop"
         yield " ".join(filter(None, (f"It is unknown whether {subject}.", _reason(drain))))
 
 
