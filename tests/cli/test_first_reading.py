@@ -87,7 +87,7 @@ def test_a_start_that_is_not_proven_warm_is_in_the_range_of_cold_starts_of_a_res
     text = said(f"bounce {EXAMPLES}/zones/orders.json --set stores=persistent")
     assert "Default close is safe with no wait between restarts: no task starts cold, " in text
     assert "Static members are faster and as safe, but have to be set up first. " in text
-    assert "Leave on close is faster, but not proven to be safe. " in text
+    assert "Leave on close is faster, but up to 17 starts may be cold. " in text
     assert "leave likely 0s 2m43s 7 (7 to 8) 5 at least 0 (0 to 17)" in text
     assert "surge of one: up to 50 cold starts may follow" in text
     assert "a process in its default close() also waits until a rebalance under way has ended" in text

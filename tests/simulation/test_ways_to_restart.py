@@ -231,12 +231,17 @@ def test_what_is_likely_decides_between_no_and_unknown(played: Bounces) -> None:
     assert answer(replace(way, still_at_once=Range(0, 0, 1))) == (False, Answer.YES)
 
 
-def test_what_needs_nothing_comes_first_then_what_is_fastest_then_the_order_of_the_ways(played: Bounces) -> None:
-    close, leave, static = (_safe(item, ends_ms=ends_ms) for item, ends_ms in zip(played.ways, (9, 5, 1), strict=True))
+def test_what_needs_nothing_comes_first_then_fewest_cold_starts_then_the_fastest(played: Bounces) -> None:
+    figures = played.ways[0].figures
+    close, leave, static = (
+        replace(_safe(item, ends_ms=ends_ms), figures=figures, most_cold=0)
+        for item, ends_ms in zip(played.ways, (9, 5, 1), strict=True)
+    )
     assert (close.is_prepared, leave.is_prepared, static.is_prepared, static.needs_static) == (False, False, True, True)
     of_all = replace(played, ways=(close, leave, static), process_ids=(), doubts=())
     assert of_all.best_safe == leave
     assert of_all.better_ways == (static,)
+    assert replace(of_all, ways=(close, replace(leave, most_cold=17), static)).best_safe == close
     some = replace(of_all, process_ids=("m1",))
     assert some.best_safe == close
     assert (
@@ -268,11 +273,11 @@ def _static(group: Group, number: int) -> Group:
     return Group.of(group.application_id, group.tasks, instances)
 
 
-def test_static_members_are_set_up_once_all_of_them_are(played: Bounces) -> None:
-    way = played.ways[2]
-    for number, needs in ((0, True), (1, True), (2, False)):
-        group = _static(way.plan.group, number)
-        assert replace(way, plan=replace(way.plan, group=group)).needs_static is needs
+def test_members_are_static_once_all_that_restart_are(played: Bounces) -> None:
+    way, *others = played.ways
+    for number, are_static in ((0, False), (1, False), (2, True)):
+        plan = replace(way.plan, group=_static(way.plan.group, number))
+        assert replace(played, ways=(replace(way, plan=plan), *others), process_ids=()).are_static is are_static
 
 
 @pytest.mark.parametrize(
