@@ -29,9 +29,6 @@ _Steady: TypeAlias = Callable[[int, int], bool]
 #: So many rows are looked at at once: with the few of one round it takes longest to begin.
 _AT_ONCE = 4096
 
-#: What of a plan's figures includes such restores.
-OF_UPPER_ENDS = ": only the upper ends of pauses include that"
-
 #: Less than that is no more than what a hand-over takes anyway.
 NOTABLE_MS = 1_000
 
@@ -179,8 +176,8 @@ def _restores_long(start: RestoringStart, group: Group) -> bool:
     return start.records > POLL_RECORDS and 2 * start.records >= whole
 
 
-def restores_below_lag(starts: Sequence[RestoringStart]) -> tuple[Note, ...]:
-    """Warn of tasks that restore first, if there are any."""
+def restores_below_lag(starts: Sequence[RestoringStart], *, in_pauses: bool = False) -> tuple[Note, ...]:
+    """Warn of tasks that restore first, if there are any; ``in_pauses``: the likely pauses include that."""
     if not starts:
         return ()
     records = max(start.records for start in starts)
@@ -188,7 +185,8 @@ def restores_below_lag(starts: Sequence[RestoringStart]) -> tuple[Note, ...]:
     takes = f" ({duration(max(known_ms))})" if known_ms else ""
     message = (
         "Tasks whose copies are behind, but within acceptable.recovery.lag, count as caught up and restore up to "
-        f"{records:,} records{takes} before they run{OF_UPPER_ENDS}"
+        f"{records:,} records{takes} before they run"
+        f"{': only the upper ends of pauses include that' * (not in_pauses)}"
     )
     return (Note(RESTORES_WITHIN_LIMIT, message, tuple(dict.fromkeys(str(start.task_id) for start in starts))),)
 

@@ -18,7 +18,7 @@ from kstream_plan.model.times import format_time
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.planner.ranges import VariantRun, noticed_otherwise
-from kstream_plan.planner.restores import NOTABLE_MS, OF_UPPER_ENDS
+from kstream_plan.planner.restores import NOTABLE_MS, restores_below_lag
 from kstream_plan.plans import HandOver, MemberLeft, Place, Plan, Promote
 from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, UnprovenStart
 from kstream_plan.plans.note_codes import LEFT_OVER_CLEANUP
@@ -555,7 +555,7 @@ def _at_once(
             *snapshot.warnings,
             *(note for note in result.warnings if note.code in _OF_ALL_TASKS),
         ),
-        doubts=(*of_moment, *of_starts, *_restoring(result)),
+        doubts=(*of_moment, *of_starts, *restores_below_lag(result.restoring_starts, in_pauses=True)),
         rests_on=rests_on(snapshot, [seat for seat in _warm_seats(snapshot, now) if _was_behind(snapshot, *seat)]),
         reported_at=None if all_measured else _span(snapshot, seats - looked_at),
         measured_at=_span(snapshot, seats & looked_at),
@@ -620,12 +620,6 @@ def _warm_seats(snapshot: Snapshot, now: Sequence[DrainedTask]) -> list[tuple[in
         for start in now
         if start.stateful and start.caught_up
     ]
-
-
-def _restoring(plan: Plan) -> Iterator[Note]:
-    """Yield why tasks are not called warm that count as caught up, and restore before they run: pauses include that."""
-    notes = (note for note in plan.warnings if note.code == RESTORES_WITHIN_LIMIT)
-    return (note._replace(message=note.message.removesuffix(OF_UPPER_ENDS)) for note in notes)
 
 
 def _drained_tasks(

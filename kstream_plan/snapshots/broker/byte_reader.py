@@ -43,6 +43,17 @@ class UnknownVersionError(PayloadError):
         return UnknownVersionError(f"{outer}.{self.field}" if self.field else outer, self.problem)
 
 
+def known_version(version: int, oldest: int, newest: int) -> int:
+    """Return the version of a payload.
+
+    Raises:
+        UnknownVersionError: it is not between the oldest and the newest known one.
+    """
+    if not oldest <= version <= newest:
+        raise UnknownVersionError("version", f"is {version}; known are {oldest} to {newest}")
+    return version
+
+
 class ByteReader:
     """Reads one payload from front to end; ``field`` is the name to blame in every method.
 

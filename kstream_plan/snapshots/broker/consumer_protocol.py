@@ -14,7 +14,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kstream_plan.snapshots.broker.byte_reader import ByteReader, UnknownVersionError
+from kstream_plan.snapshots.broker.byte_reader import ByteReader, UnknownVersionError, known_version
 
 _NEWEST = 3
 
@@ -155,9 +155,7 @@ def read_group_metadata(value: bytes) -> GroupMetadata:
         PayloadError: it is no ``GroupMetadataValue``.
     """
     reader = ByteReader(value)
-    version = reader.int16("version")
-    if not 0 <= version <= _NEWEST_VALUE:
-        raise UnknownVersionError("version", f"is {version}; known are 0 to {_NEWEST_VALUE}")
+    version = known_version(reader.int16("version"), 0, _NEWEST_VALUE)
     flexible = version >= _FLEXIBLE_VALUE
     text = reader.compact_string if flexible else reader.string
     nullable_text = reader.compact_nullable_string if flexible else reader.nullable_string

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from kstream_plan.model import LATEST, UNKNOWN, TaskId
 from kstream_plan.model.settings import MAX_LONG
-from kstream_plan.snapshots.broker.byte_reader import ByteReader, PayloadError, UnknownVersionError
+from kstream_plan.snapshots.broker.byte_reader import ByteReader, PayloadError, known_version
 from kstream_plan.snapshots.broker.consumer_protocol import TopicPartition
 
 #: Named topologies are in the payloads from this version on (``StreamsAssignmentProtocolVersions``).
@@ -94,9 +94,7 @@ def read_subscription_info(data: bytes) -> SubscriptionInfo:
         PayloadError: it is no ``SubscriptionInfo``.
     """
     reader = ByteReader(data)
-    version = reader.int32("version")
-    if not 1 <= version <= LATEST_SUPPORTED_VERSION:
-        raise UnknownVersionError("version", f"is {version}; known are 1 to {LATEST_SUPPORTED_VERSION}")
+    version = known_version(reader.int32("version"), 1, LATEST_SUPPORTED_VERSION)
     latest = reader.int32("latestSupportedVersion") if version >= 3 else LATEST_SUPPORTED_VERSION
     process_id = str(uuid.UUID(bytes=reader.exactly(16, "processId")))
     offset_sums = _read_previous_tasks(reader, version) if version < _MIN_OFFSET_SUM_VERSION else {}
@@ -181,9 +179,7 @@ def read_assignment_info(data: bytes) -> AssignmentInfo:
         PayloadError: it is no ``AssignmentInfo``.
     """
     reader = ByteReader(data)
-    version = reader.int32("version")
-    if not 1 <= version <= LATEST_SUPPORTED_VERSION:
-        raise UnknownVersionError("version", f"is {version}; known are 1 to {LATEST_SUPPORTED_VERSION}")
+    version = known_version(reader.int32("version"), 1, LATEST_SUPPORTED_VERSION)
     if version >= 3:
         reader.int32("commonlySupportedVersion")
     active_count = reader.count("activeTasks", 8)
