@@ -10,11 +10,11 @@ from typing import ClassVar, NamedTuple
 
 from kstream_plan.model.holding_changes import apart_from_stateless, changed_holdings
 from kstream_plan.plans import Plan
+from kstream_plan.plans.interruptions import Stops, stops_of
 from kstream_plan.plans.loads import relief_ms
 from kstream_plan.plans.longest_pause import longest_pause
 from kstream_plan.plans.note_codes import NOTE_CODES
 from kstream_plan.plans.notebooks import InNotebooks
-from kstream_plan.plans.pauses import Stops, stops_of
 from kstream_plan.plans.simulated import Draws, Range, range_of, settles_surely, tells_restored
 from kstream_plan.plans.steps import HandOver, Place, Promote, restores_anew
 

@@ -11,11 +11,11 @@ from kstream_plan.model.holding_changes import apart_from_stateless
 from kstream_plan.model.note import count, count_range, name_list
 from kstream_plan.model.times import duration
 from kstream_plan.plans.caught_up_evidence import Fact, would_tell
+from kstream_plan.plans.cold_starts import cold_starts_of
 from kstream_plan.plans.longest_pause import most_restoring_first
 from kstream_plan.plans.note_codes import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP
 from kstream_plan.plans.plan import READY_AT_FOLLOW_UP, Plan
 from kstream_plan.plans.rebalance_events import RebalanceEvent
-from kstream_plan.plans.restore_times import cold_starts_of
 from kstream_plan.plans.simulated import Draws, more_may_follow, range_of
 
 #: What makes tasks start cold that are likely to start warm, by what warns of it.

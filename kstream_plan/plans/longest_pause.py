@@ -9,8 +9,9 @@ from typing import NamedTuple
 from kstream_plan.model import WorkId
 from kstream_plan.model.note import count
 from kstream_plan.model.times import duration
+from kstream_plan.plans.cold_starts import cold_starts_of
 from kstream_plan.plans.plan import Plan
-from kstream_plan.plans.restore_times import cold_starts_of, restoring_ms
+from kstream_plan.plans.restore_times import restoring_ms
 from kstream_plan.plans.simulated import Draws, OverDraws, Range, range_of
 
 #: The rules of a policy that restores count for, and the figure that each is about.

@@ -9,18 +9,13 @@ from dataclasses import dataclass
 from heapq import merge
 from itertools import accumulate, groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kstream_plan.model import Group, Holding, WorkId
-from kstream_plan.model.connect_group import is_connector
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.rounds import Round
-from kstream_plan.plans.steps import HandOver, MemberLeft, Revoke
 from kstream_plan.plans.task_pause_rows import PausesTogether
 from kstream_plan.plans.task_pauses import Outage, Pause, PausedRounds
-
-if TYPE_CHECKING:
-    from kstream_plan.plans.plan import Plan
 
 #: The code of the warning of who restores what a crash took without the group noticing: no pause counts that.
 RESTORES_UNNOTICED = "restores-unnoticed"
@@ -214,50 +209,3 @@ def _most_at_once(spans: Mapping[tuple[int, int], int]) -> int:
         changes[to_ms, False] -= times
         changes[from_ms, True] += times
     return max(accumulate((changes[moment] for moment in sorted(changes)), initial=0))
-
-
-class Stops(NamedTuple):
-    """Pauses of work: how often, and for how long over all tasks, connectors apart.
-
-    ``stop_count`` are the items of a Connect group that rebalances stop while a worker runs them, each time, and
-    ``start_count`` those that they start; of other groups both are 0. Of a Connect group it counts from rebalance to
-    rebalance: until all have heard of what a rebalance comes from, it is the same by any design.
-    """
-
-    pauses: int
-    paused_task_ms: int
-    paused_connector_ms: int = 0
-    stop_count: int = 0
-    start_count: int = 0
-
-
-def stops_of(plan: Plan) -> Stops:
-    """Count the pauses of a plan, from its beginning to its end."""
-    if not plan.is_of_workers:
-        return Stops(len(plan.pauses), plan.summary.paused_task_ms)
-    pauses = pauses_of(
-        plan.group, plan.initial, plan.rounds, plan.stopping, plan.config, plan.outages, heard_at_once=True
-    )
-    of_connectors_ms = sum(ms for task_id, ms in pauses.ms.items() if is_connector(str(task_id)))
-    stop_count = start_count = 0
-    holdings = plan.initial
-    for rnd in plan.rounds:
-        if plan.stopping:
-            departed_ids = {step.process_id for step in rnd.steps if isinstance(step, MemberLeft)}
-            stop_count += sum(
-                len(holdings[consumer].active)
-                for consumer in plan.stopping
-                if plan.group.instances[plan.group.instance_of[consumer]].process_id not in departed_ids
-            )
-            start_count += sum(len(rnd.assigned[consumer].active) for consumer in plan.stopping)
-        else:
-            stop_count += sum(isinstance(step, Revoke) for step in rnd.steps)
-            start_count += sum(isinstance(step, HandOver) for step in rnd.steps)
-        holdings = rnd.assigned
-    return Stops(
-        pauses=len(plan.pauses),
-        paused_task_ms=sum(pauses.ms.values()) - of_connectors_ms,
-        paused_connector_ms=of_connectors_ms,
-        stop_count=stop_count,
-        start_count=start_count,
-    )

@@ -1,19 +1,16 @@
-"""How long tasks of one instance restore that start together, or at different times, and a plan's cold starts."""
+"""How long tasks of one instance restore that start together, or at different times."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import inf
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from kstream_plan.model import WorkId
 from kstream_plan.plans.steps import HandOver, Promote
-
-if TYPE_CHECKING:
-    from kstream_plan.plans.plan import Plan
 
 Key = TypeVar("Key")
 
@@ -116,52 +113,3 @@ def max_restoring_ms(starts: Iterable[RestoringStart]) -> int | None:
     """Return how long one task restores at most in such starts; 0: there are none; ``None``: not known."""
     lasts_ms = restoring_ms(starts)
     return None if lasts_ms is None else max(lasts_ms.values(), default=0)
-
-
-class ColdStart(NamedTuple):
-    """A task starts from a copy that is not caught up (both by index); ``restores_ms``: so long it restores first.
-
-    ``restores_ms`` is ``None`` where it is unknown, or instances differ in how fast they restore.
-    """
-
-    task: int
-    instance: int
-    at_ms: int
-    restores_ms: int | None
-
-
-def cold_starts_of(plan: Plan) -> Iterator[ColdStart]:
-    """Yield the starts of stateful tasks from copies that are not caught up, in time.
-
-    ``restores_ms`` is known where all instances are known to restore at one rate, as the plan's figures count it:
-    those of a streams group follow what is still under way.
-    """
-    group, restore = plan.group, plan.rates.restore
-    is_one_rate = restore is not None and restore.least == restore.most and not restore.at_least
-    rate = restore.least if restore is not None and is_one_rate else None
-    moments = [(at_ms, [*steps.cold_starts()]) for rnd in plan.rounds for at_ms, steps in rnd.moments]
-    followed = _followed(moments, rate) if plan.design == "streams" and rate else {}
-    for at_ms, starts in moments:
-        restore_ms_of_task = cold_restoring_ms(starts, lambda _: rate)
-        for step in starts:
-            task, instance = group.task_index[step.task_id], group.instance_index[step.to.process_id]
-            ends_ms = followed.get((step.task_id, at_ms))
-            yield ColdStart(
-                task, instance, at_ms, restore_ms_of_task.get(step.task_id) if ends_ms is None else ends_ms - at_ms
-            )
-
-
-def _followed(
-    moments: Iterable[tuple[int, Sequence[HandOver | Promote]]], rate: float
-) -> Mapping[tuple[WorkId, int], int]:
-    """Return by task and start when each cold start is restored, beside the restores under way on its instance."""
-    of_instance: defaultdict[str, list[tuple[int, int, WorkId]]] = defaultdict(list)
-    for at_ms, starts in moments:
-        for step in starts:
-            if step.restore_records is not None:
-                of_instance[step.to.process_id].append((at_ms, step.restore_records, step.task_id))
-    return {
-        start: at_ms
-        for instance_starts in of_instance.values()
-        for start, at_ms in restored_at_ms(instance_starts, ((0, rate),)).items()
-    }

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from kstream_plan.model import Group, Holding
 from kstream_plan.model.holding_changes import Change, apart_from_stateless, changed_holdings
+from kstream_plan.plans.cold_starts import ColdStart, cold_starts_of
 from kstream_plan.plans.loads import after_each_round, at_first
 from kstream_plan.plans.plan import Plan
-from kstream_plan.plans.restore_times import ColdStart, cold_starts_of
 from kstream_plan.plans.series import Level, levels_of, summed
 from kstream_plan.plans.steps import InstanceLeaving, InstanceStays, MemberJoined, MemberLeft
 from kstream_plan.plans.task_pauses import Pause, moments

@@ -17,7 +17,7 @@ from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import plan
 from kstream_plan.planner.runner import Runner, sequential
 from kstream_plan.plans import Plan, Summary
-from kstream_plan.plans.pauses import Stops, stops_of
+from kstream_plan.plans.interruptions import Stops, stops_of
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED
 from kstream_plan.plans.simulated import Draws, Figures, Range, ends_of, figures_of
 from kstream_plan.policy.rules.over_draws import measure_rules, worst

@@ -22,7 +22,7 @@ from kstream_plan.model.scenario import Join, NewInstance, Return, Scenario, Sto
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner import ranges
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.plans.pauses import Stops
+from kstream_plan.plans.interruptions import Stops
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED
 from kstream_plan.plans.result import result_of
 from kstream_plan.plans.simulated import Figures, Range, Simulation

@@ -14,7 +14,7 @@ from kstream_plan.documents.plan.simulation import simulation_json
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Bounce, Event, Join, Leave, NewInstance, Return, Scenario, Stop
 from kstream_plan.plans import Plan
-from kstream_plan.plans.pauses import stops_of
+from kstream_plan.plans.interruptions import stops_of
 from kstream_plan.render.answers import to_table as simulation_table
 from kstream_plan.render.text.numbers import duration
 from kstream_plan.simulation.one_plan import plan_checked

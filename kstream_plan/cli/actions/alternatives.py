@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kstream_plan.cli.actions.results import write_reports
 from kstream_plan.cli.options.groups import PlansSnapshots
-from kstream_plan.cli.options.saving import ReportFile
+from kstream_plan.cli.options.reports import ReportFile
 from kstream_plan.cli.pages import Input, inputs_of
 from kstream_plan.cli.progress import Report
 from kstream_plan.comparison.alternatives import SameOutcome, beside_each_other

@@ -10,7 +10,7 @@ from kstream_plan.cli.actions.fleet_run import FleetRun, Work
 from kstream_plan.cli.actions.results import unreadable, write_plan_reports
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.options.parameters import OptionWords
-from kstream_plan.cli.options.saving import ReportFile
+from kstream_plan.cli.options.reports import ReportFile
 from kstream_plan.cli.output import OutputForm, Page, page, write_stdout
 from kstream_plan.cli.pages import Input, input_of, join_pages, overview
 from kstream_plan.fleet.figures import badness

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kstream_plan.cli.options.saving import ReportFile
+from kstream_plan.cli.options.reports import ReportFile
 from kstream_plan.cli.output import check_target, written_at_once
 from kstream_plan.errors import KstreamPlanError, UsageError
 from kstream_plan.fleet.batches import packed, unpacked

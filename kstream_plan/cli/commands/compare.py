@@ -21,8 +21,8 @@ from kstream_plan.cli.failures import expected_failures, report_all
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Deciding, Following, Measuring, PlansSnapshots, Reading, Rounds
 from kstream_plan.cli.options.parameters import option_of, takes
+from kstream_plan.cli.options.reports import Paging
 from kstream_plan.cli.options.running import Spark
-from kstream_plan.cli.options.saving import Paging
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.options.simulation import NewInstances
 from kstream_plan.cli.output import OutputForm, write_stdout

@@ -14,8 +14,8 @@ from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import takes
+from kstream_plan.cli.options.reports import Paging, ReportFile
 from kstream_plan.cli.options.running import Limited, Spark
-from kstream_plan.cli.options.saving import Paging, ReportFile
 from kstream_plan.cli.output import OutputForm, check_target, warn, write_stdout, written_at_once
 from kstream_plan.cli.pages import Input, draw_pages, inputs_of, with_commands
 from kstream_plan.cli.progress import show_progress

@@ -18,7 +18,7 @@ from kstream_plan.cli.failures import expected_failures, report_all
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Following, PlansSnapshots
 from kstream_plan.cli.options.parameters import parse_name, takes
-from kstream_plan.cli.options.saving import Drawing, ReportFile
+from kstream_plan.cli.options.reports import Drawing, ReportFile
 from kstream_plan.cli.output import OutputForm, Page, page, write_stdout
 from kstream_plan.cli.pages import answer_text, input_of, json_lines
 from kstream_plan.cli.progress import Report, show_progress

@@ -21,7 +21,7 @@ from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.options.parameters import takes
-from kstream_plan.cli.options.saving import Paging, ReportFile
+from kstream_plan.cli.options.reports import Paging, ReportFile
 from kstream_plan.cli.output import OutputForm, page, write_stderr, write_stdout
 from kstream_plan.cli.pages import draw_pages, input_of, with_next
 from kstream_plan.cli.progress import show_progress

@@ -14,8 +14,8 @@ from kstream_plan.cli.actions.results import check_reports, write_saved_reports
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import takes
+from kstream_plan.cli.options.reports import Drawing
 from kstream_plan.cli.options.running import Limited, Spark
-from kstream_plan.cli.options.saving import Drawing
 from kstream_plan.cli.output import OutputForm, Sort, bytes_written_at_once, check_target, write_stderr, write_stdout
 from kstream_plan.cli.pages import Input, draw_pages, saved_page
 from kstream_plan.documents.plan.files import read_saved_file

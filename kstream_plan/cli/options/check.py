@@ -12,7 +12,7 @@ import typer
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Following, PlansSnapshots, Triggered
 from kstream_plan.cli.options.parameters import WrongValueError, duration_option, number_option
-from kstream_plan.cli.options.saving import ReportFile, report_option
+from kstream_plan.cli.options.reports import ReportFile, report_option
 from kstream_plan.cli.options.simulation import Chance, NewInstances
 from kstream_plan.cli.output import OutputForm
 from kstream_plan.render.check import REPORTS

@@ -18,7 +18,7 @@ from kstream_plan.planner.summarize import least_moves, still_configured, summar
 from kstream_plan.plans import Balance, HandOver, Phase, Plan, Promote, ReasonCode, Summary, Trigger
 from kstream_plan.plans.balance import balances, initial_balance
 from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
-from kstream_plan.plans.rounds import wrong_order
+from kstream_plan.plans.round_order import wrong_order
 from kstream_plan.plans.simulated import Draws, Simulation, event_outcomes, figures_of
 from kstream_plan.plans.step_rows import STARTS, are
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from kstream_plan.model.holding_changes import extra_copies
 from kstream_plan.plans import InstanceLeaving, InstanceStays, MemberLeft, Phase, Plan, Trigger
 from kstream_plan.plans.invariants.plan_view import PlanView
-from kstream_plan.plans.rounds import wrong_order
+from kstream_plan.plans.round_order import wrong_order
 
 
 def rounds_in_order(subject: PlanView) -> Iterator[tuple[int | None, str]]:

@@ -10,6 +10,7 @@ from kstream_plan.model.connect_group import SAME_ADDRESS, WORKER_SILENT
 from kstream_plan.model.not_modelled import NEWER_UNREAD, NOT_MODELLED, RELEASE_NOT_MODELLED
 from kstream_plan.plans import MemberLeft, Plan, caught_up_evidence
 from kstream_plan.plans.caught_up_evidence import Known, UnprovenStart
+from kstream_plan.plans.cold_starts import cold_starts_of
 from kstream_plan.plans.longest_pause import PAUSE_RULES, longest_pause
 from kstream_plan.plans.plan import (
     ENDS_NOT_PLAYED,
@@ -18,7 +19,6 @@ from kstream_plan.plans.plan import (
     NOT_PLAYED,
     RATES_TELL,
 )
-from kstream_plan.plans.restore_times import cold_starts_of
 from kstream_plan.plans.simulated import OverDraws, more_may_follow
 from kstream_plan.policy.findings import CheckedPlan, Finding
 from kstream_plan.policy.limits import ALWAYS, WITH_TARGET, LimitValue, Percent, TagCounts

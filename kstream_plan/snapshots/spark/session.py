@@ -165,7 +165,7 @@ def _watched(context: SparkContext) -> AbstractContextManager[None]:
     """End work that waits too long for a cluster; executors on this machine are always there."""
     if context.master.startswith("local"):
         return nullcontext()
-    from kstream_plan.snapshots.spark.executors import executors_awaited  # noqa: PLC0415 - only for a cluster
+    from kstream_plan.snapshots.spark.executors_awaited import executors_awaited  # noqa: PLC0415 - only for a cluster
 
     return executors_awaited(context)
 
